@@ -25,6 +25,7 @@ __all__ = ["AskedFacts", "quantile_of"]
 
 _SIDES: tuple[Statistic, Statistic] = (Min(), Max())
 _NAMED: dict[Fraction, Statistic] = {Fraction(0): Min(), Fraction(1, 2): Median(), Fraction(1): Max()}
+_TAILS = (Fraction(0), Fraction(1, 20), Fraction(19, 20), Fraction(1))
 _TOTALS: dict[str, Statistic] = {"mean": Mean(), "sum": Sum()}
 
 
@@ -105,6 +106,11 @@ class AskedFacts:
         found = [self.drawn(each.level) for each in levels]
         return tuple(fact for fact in found if fact.point is not None)
 
+    def is_beyond_calendar(self, units: int) -> bool:
+        """Return True if a drawn time is none of the years 1 to 9999."""
+        first, last = self.asked.column.calendar.low, self.asked.column.calendar.high
+        return first is not None and last is not None and not first <= units < last
+
     def sure(self, level: Fraction) -> Reading | None:
         """Return the reading of a quantile that buckets guarantee; None where they do not, or count other values."""
         reader = self.reader_of_same
@@ -179,7 +185,7 @@ class AskedFacts:
             value = bucket_ends(reader.partition, to_python(reader.index.keys[place]))[end]  # type: ignore[arg-type]
             if not _is_infinite(value):
                 yield None, _one_ended(side, whole, on_line(value), inner=True, gamma=Fraction(0))
-        for level in {Fraction(0), Fraction(1), *self.asked.wanted.levels}:
+        for level in sorted({*_TAILS, *self.asked.wanted.levels}):
             if (reading := self.sure(level)) is not None and reading.interval is not None:
                 low, high = _ends(reading.interval)
                 yield None, Fact(quantity=quantile_of(level), population=whole, low=low, high=high)

@@ -183,7 +183,8 @@ class Telling:
         if inward and 0 < level < 1 and promise.step is None:
             promise = replace(promise, beyond=None)  # it bounded the records beyond another value
         shown, named = self._shown(level, units, promise)
-        text = self.about(shown)
+        beyond = self.known.is_beyond_calendar(found.value)
+        text = self.about(found.value if beyond else shown)
         where = "" if reading is None or self.reader is None else guaranteed(self.reader.partition, reading)
         sure = f" The exact {label(statistic)} is guaranteed to {where}." if where else ""
         claims = [*self._about(statistic, self.value(shown)), *self._promise_claims(statistic, promise, named)]

@@ -30,7 +30,9 @@ __all__ = ["Ends", "Fact", "cut", "level_in", "reconcile"]
 
 Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 
-_FAR = 10  # widths of all that is known by which a point may lie beyond it, where something is known of that tail
+_FAR = 30  # widths of all that is known by which a point may lie beyond it, where something is known of that tail
+_LEAST, _MOST = 10, 1000  # the same where buckets tell how steep it is
+_MIDDLE = 100  # times the number of records by which tail and middle may differ, where nothing is known of the tail
 _TAIL = Fraction(1, 20)  # a quantile of at most this level tells of the lower tail
 _OPEN: Ends = (None, None)
 
@@ -200,21 +202,23 @@ class _Reconciled:
         for fact in self.facts:
             level = level_in(fact.quantity)
             if fact.found and fact.population.limits is not None:
-                outer += [(Fraction(end), True) for end in fact.population.limits]
+                outer += [(Fraction(end), True, True) for end in fact.population.limits]
             elif level is not None and fact.drawn and fact.point is not None:
                 place = cut(fact.point, *self._sure(fact))
                 if _TAIL < level < 1 - _TAIL:
                     inner.append(place)
                 else:
-                    outer.append((place, 0 < level < 1))
+                    outer.append((place, 0 < level < 1, False))
         if not inner or not outer:
             return _OPEN
         low, high = min(inner), max(inner)
-        tells = [edge is not None for edge in edges]
+        steep = self._steepness(edges)
+        tells = [each is not None for each in steep]
         bounds: list[Fraction | None] = [None, None]
-        for place, told in sorted(outer, key=lambda each: max(low - each[0], each[0] - high)):
+        for place, told, limit in sorted(outer, key=lambda each: max(low - each[0], each[0] - high)):
             side = int(place > (low + high) / 2)
-            far = self._far(low, high, tells=tells[side])
+            widths = steep[side] if steep[side] is not None else Fraction(_FAR) if tells[side] else None
+            far = self._far(low, high, widths, limit=limit)
             if bounds[side] is None and far is not None and max(low - place, place - high) > far:
                 bounds[side] = place
             if bounds[side] is None:
@@ -223,20 +227,36 @@ class _Reconciled:
 
     def _edges(self) -> Ends:
         """The lowest and the highest place beyond which some record certainly lies, not by public bounds."""
-        seen = _Known([fact for fact in self.facts if not fact.gamma and not fact.found and not fact.public])
+        seen = _Known(self._seen())
         return seen.of(Min())[1], seen.of(Max())[0]
 
-    def _far(self, low: Fraction, high: Fraction, *, tells: bool) -> Fraction | None:
-        """How far outside of what is known a point may lie; None where nothing is known to judge it by.
+    def _steepness(self, edges: Ends) -> tuple[Fraction | None, Fraction | None]:
+        """How many widths of what is known each tail may be long, by how far the last twentieth of it is known to reach.
 
-        Where nothing tells of that tail, its values may be as much larger than the middle ones as there are records.
+        Along the tail of a power law the highest of some hundred records lies as many times further out than the last
+        bucket's edge as the cube of how much further that lies than the 95th percentile.
         """
+        seen = _Known(self._seen())
+        twentieths = seen.of(Quantile(_TAIL))[1], seen.of(Quantile(1 - _TAIL))[0]
+        if edges[0] is None or edges[1] is None or edges[0] >= edges[1]:
+            return None, None
+        width, found = edges[1] - edges[0], []
+        for side, twentieth in enumerate(twentieths):
+            apart = None if twentieth is None else abs(twentieth - edges[1 - side])
+            found.append(None if not apart else min(max(3 * (width / apart) ** 3, Fraction(_LEAST)), Fraction(_MOST)))
+        return found[0], found[1]
+
+    def _seen(self) -> list[Fact]:
+        return [fact for fact in self.facts if not fact.gamma and not fact.found and not fact.public]
+
+    def _far(self, low: Fraction, high: Fraction, widths: Fraction | None, *, limit: bool) -> Fraction | None:
+        """How far outside of what is known a point, or a limit of a mean, may lie; None where nothing can judge it."""
         width, largest = high - low, max(abs(low), abs(high))
-        if tells and width:
-            return _FAR * width
+        if widths is not None and width:
+            return widths * width
         counts = [fact.point for fact in self.facts if isinstance(fact.quantity, Count) and fact.point is not None]
         if counts and largest:
-            return max(counts) * max(width, largest)
+            return max(counts) * max(width, largest) * _MIDDLE / (10 if limit else 1)
         return None if self.last is None else self.last - largest - 1
 
     def _judged(self, fact: Fact, below: Fraction | None, above: Fraction | None) -> Fact:
