@@ -160,13 +160,14 @@ class _Reconciled:
     def __init__(self, facts: Sequence[Fact], gamma: Fraction, last: Fraction | None) -> None:
         self.facts, self.gamma, self.last = facts, gamma, last
         self.certain = _Known([fact for fact in facts if not fact.gamma and not fact.found])
+        self.seen = _Known([fact for fact in facts if not fact.gamma and not fact.found and not fact.public])
 
     def all(self) -> list[Fact]:
         """All facts, in their order."""
         below, above = self._astray()
         known = [self._judged(self._ends_cut(fact), below, above) for fact in self.facts]
         drawn = sorted(
-            (level, fact.point)
+            (level, self._within_sure(fact, fact.point))
             for fact in known
             if fact.drawn and fact.point is not None and (level := level_in(fact.quantity)) is not None
         )
@@ -177,10 +178,15 @@ class _Reconciled:
         return _OPEN if fact.found else self.certain.of(fact.quantity)
 
     def _ends_cut(self, fact: Fact) -> Fact:
-        """The fact with its ends within the certain ones, and within others as far as that is allowed."""
+        """The fact with its ends within the certain ones, and within others as far as that is allowed.
+
+        Certain ends that tell where records are stay so: public ones do not move them.
+        """
         if fact.ends == _OPEN and fact.gamma:
             return fact
-        ends, gamma = _within(fact.ends, self._sure(fact)), fact.gamma
+        told = not fact.gamma and not fact.found and not fact.public
+        sure = self.seen.of(fact.quantity) if told else self._sure(fact)
+        ends, gamma = _within(fact.ends, sure), fact.gamma
         for other in self.facts if gamma and not fact.found and not _is_empty(ends) else ():
             if other is fact or not other.gamma or other.found or gamma + other.gamma > self.gamma:
                 continue
@@ -197,7 +203,7 @@ class _Reconciled:
         What is known grows outward from the certain ends that records lie beyond and from the inner quantiles, by the
         nearest drawn point first, until one lies far outside.
         """
-        edges = self._edges()
+        edges = self.seen.of(Min())[1], self.seen.of(Max())[0]  # beyond which some record certainly lies
         inner, outer = [end for end in edges if end is not None], []
         for fact in self.facts:
             level = level_in(fact.quantity)
@@ -225,19 +231,13 @@ class _Reconciled:
                 low, high, tells[side] = min(low, place), max(high, place), tells[side] or told
         return bounds[0], bounds[1]
 
-    def _edges(self) -> Ends:
-        """The lowest and the highest place beyond which some record certainly lies, not by public bounds."""
-        seen = _Known(self._seen())
-        return seen.of(Min())[1], seen.of(Max())[0]
-
     def _steepness(self, edges: Ends) -> tuple[Fraction | None, Fraction | None]:
-        """How many widths of what is known each tail may be long, by how far the last twentieth of it is known to reach.
+        """How many widths of what is known each tail may be long, by how far its last twentieth is known to reach.
 
-        Along the tail of a power law the highest of some hundred records lies as many times further out than the last
-        bucket's edge as the cube of how much further that lies than the 95th percentile.
+        Along the tail of a power law, the highest of some hundred records lies further out than the last edge by the
+        cube of the factor by which that lies further out than the 95th percentile.
         """
-        seen = _Known(self._seen())
-        twentieths = seen.of(Quantile(_TAIL))[1], seen.of(Quantile(1 - _TAIL))[0]
+        twentieths = self.seen.of(Quantile(_TAIL))[1], self.seen.of(Quantile(1 - _TAIL))[0]
         if edges[0] is None or edges[1] is None or edges[0] >= edges[1]:
             return None, None
         width, found = edges[1] - edges[0], []
@@ -246,15 +246,16 @@ class _Reconciled:
             found.append(None if not apart else min(max(3 * (width / apart) ** 3, Fraction(_LEAST)), Fraction(_MOST)))
         return found[0], found[1]
 
-    def _seen(self) -> list[Fact]:
-        return [fact for fact in self.facts if not fact.gamma and not fact.found and not fact.public]
-
     def _far(self, low: Fraction, high: Fraction, widths: Fraction | None, *, limit: bool) -> Fraction | None:
         """How far outside of what is known a point, or a limit of a mean, may lie; None where nothing can judge it."""
         width, largest = high - low, max(abs(low), abs(high))
         if widths is not None and width:
             return widths * width
-        counts = [fact.point for fact in self.facts if isinstance(fact.quantity, Count) and fact.point is not None]
+        counts = [
+            self._within_sure(fact, fact.point)
+            for fact in self.facts
+            if isinstance(fact.quantity, Count) and fact.point is not None
+        ]
         if counts and largest:
             return max(counts) * max(width, largest) * _MIDDLE / (10 if limit else 1)
         return None if self.last is None else self.last - largest - 1
@@ -287,8 +288,11 @@ class _Reconciled:
             around = dict(drawn).get(Fraction(0)), dict(drawn).get(Fraction(1))
         if not _is_empty(around):
             point = cut(point, *around)
-        point = cut(point, *(_OPEN if fact.gamma else fact.ends))
-        return replace(fact, point=cut(point, *self._sure(fact)))
+        return replace(fact, point=self._within_sure(fact, point))
+
+    def _within_sure(self, fact: Fact, point: Fraction) -> Fraction:
+        """A point within the certain ends of a fact itself, and of its quantity."""
+        return cut(cut(point, *(_OPEN if fact.gamma else fact.ends)), *self._sure(fact))
 
 
 class _Known:
