@@ -15,6 +15,7 @@ from _support.drawn import drawn
 import flexdp
 from flexdp._release.asked_promises import MeanPromise, RankPromise
 from flexdp._release.asked_sentences import Telling
+from flexdp._release.claims import Between, Beyond, Population
 from flexdp.buckets.parse import make_buckets
 from flexdp.histogram import KeyedHistogram
 
@@ -313,3 +314,73 @@ def test_a_name_with_a_bracket_is_not_cut() -> None:
     table = {"cost (€)": [float(i % 997) for i in range(20_000)]}
     told = str(flexdp.release(table, "cost (€)", kind="number", epsilon=1, delta=0, ask=["max"]).max())
     assert told.startswith("Highest 'cost (€)': ") and "the highest 'cost (€)' itself is above " in told
+
+
+def test_nothing_lies_beyond_a_public_end() -> None:
+    """A column of which every value is its upper bound: the ladder may pass that rung many times over."""
+    found = answers("i", ["min", "max"], anchor=300, values={"0": 300, "1": 300}, bounds=(0, 300))
+    assert " itself is above " not in found["maximum"].statement
+    last = (dt.date(9999, 12, 31) - dt.date(1970, 1, 1)).days
+    latest = answers("day", ["min", "max"], anchor=20_000, values={"0": 19_000, "1": 10**9})["maximum"]
+    assert latest.text == "9999-12-31 or later" and " itself is after 9999-12-31" not in latest.statement
+    assert not any(claim.strict and claim.lower == dt.date(9999, 12, 31) for claim in latest.claims), last
+
+
+def test_every_number_of_an_extreme_belongs_to_a_claim() -> None:
+    found = answers("i", ["min", "max"], anchor=200, values={"0": 1, "1": 395})["maximum"]
+    promise = found.promise
+    assert isinstance(promise, RankPromise)
+    about, beyond, reached = found.claims
+    assert (about.relation, about.lower, about.upper) == ("is about", 395, 395)
+    assert (beyond.quantity, beyond.upper, beyond.confidence) == (Beyond(395), promise.beyond, Fraction(19, 20))
+    assert (reached.quantity, reached.lower, reached.strict) == (flexdp.statistics.Max(), promise.reaches, True)
+    assert all(claim.population == Population() for claim in found.claims)
+
+
+def test_the_claims_of_a_mean_are_what_is_printed() -> None:
+    found = answers("i", ["mean"], records=None, sums=(600_374, 300_000), bounds=(0, 300))["mean"]
+    about, within = found.claims
+    (said,) = re.findall(r" within ([0-9.]+) of the ", found.statement)
+    shown = Fraction(found.text.removeprefix("about "))
+    assert about.lower == shown and (within.lower, within.upper) == (shown - Fraction(said), shown + Fraction(said))
+    assert within.population == Population(limits=(0, 300)) and within.confidence == Fraction(19, 20)
+
+
+def test_a_capped_unit_counts_with_values() -> None:
+    found = answers("i", ["max", "count"], anchor=200, values={"1": 395}, unit="u", max_buckets_per_unit=3)
+    assert {claim.population.counted for answer in found.values() for claim in answer.claims} == {"values"}
+
+
+def test_an_absurd_extreme_is_unknown_or_read_off_buckets() -> None:
+    far = {"0": 1, "1": 10**18}
+    alone = answers("i", ["min", "max", "range"], anchor=200, values=far)
+    assert (alone["maximum"].value, alone["maximum"].text) == (None, "unknown")
+    assert alone["maximum"].statement == (
+        "Highest i: unknown. The answer that was drawn lies far outside everything else that is known."
+    )
+    assert alone["range"].text == "unknown" and alone["minimum"].text == "about 1"
+    assert not any(character in "123456789" for character in alone["maximum"].statement)
+    found = drawn("i", ["min", "max"], anchor=200, values=far, width=100, delta="1e-6")
+    top = found.max()
+    assert top.value is not None and top.value < 1000 and top.statement.startswith(f"Highest i: {top.text}. At most ")
+    assert top.statement.endswith(" The answer that was drawn lies far outside everything else that is known.")
+    assert found.quantile("0.99").value < 1000, "nor does it limit what is read off buckets"
+    assert flexdp.Release.from_json(found.to_json()) == found and str(10**18) in found.to_json()
+    assert str(10**18) not in found.to_html().split("<script")[0]
+
+
+def test_an_absurd_mean_is_unknown() -> None:
+    found = answers("x", ["mean", "sum"], anchor=200, ends=(-50, 10**18), sums=(600_000, 6 * 10**9))
+    assert [answer.text for answer in found.values()] == ["unknown", "unknown"]
+
+
+def test_digits_follow_the_error() -> None:
+    """Two decimals are as many as the promise speaks of; ranks between the quartiles tell how fine the median is."""
+    alone = answers("x", ["median"], values={"1/2": Fraction("46012.85890573")})["median"]
+    assert alone.text == "about 46 012.86" and " lie between it and the exact median" in alone.statement
+    many = {"1/4": 20_000, "1/2": Fraction("46012.85890573"), "3/4": 80_000}
+    among = answers("x", ["iqr", "median"], values=many)["median"]
+    assert among.text == "about 46 000" or among.text == "about 46 010"
+    assert " lie between 46 012.86 and the exact median" in among.statement
+    between = next(claim for claim in among.claims if isinstance(claim.quantity, Between))
+    assert between.quantity.value == 46012.86  # type: ignore[union-attr]

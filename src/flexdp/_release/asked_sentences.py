@@ -393,8 +393,7 @@ class Telling:
         drawn, promise = found.mean if word == "mean" else found.total, self.known.mean_promise
         whole = word == "sum" and self.asked.column.scale.integral
         shown = _rounded(fact.point, promise, word, whole=whole)
-        share = self.words.spec.kinds[0] == "boolean" and word == "mean"
-        text = f"about {_percent(shown) if share else figure(shown)}"
+        text = f"about {figure(shown)}"
         head, claims = f"{self.words.headline(statistic)}: {text}.", []
         if found.tally is None or promise is None:
             told = "No bound on its error is stated."
@@ -420,16 +419,6 @@ class Telling:
         spec, scale = self.words.spec, self.asked.column.scale
         low, high = map(scale.value, limits)
         off = bound + abs(shown - drawn)
-        if spec.kinds[0] == "boolean":
-            share = isinstance(statistic, Mean)
-            error = f"{outward(100 * off, 2, up=True)} percentage points" if share else outward(off, 3, up=True)
-            of = f" of the exact {'share' if share else 'number'}"
-            size = _upward(100 * off, 2) / 100 if share else _upward(off, 3)
-            whole = self.known.population()
-            return f"{SURE} it is within {error}{of}.", [
-                *self._about(statistic, shown, whole),
-                self._sure_of(statistic, shown - size, shown + size, population=whole),
-            ]
         ends = f"{figure(low)}{'–' if low >= 0 else ' to '}{figure(high)}"
         cut = getattr(spec.partitions[0], "outside", "clamp") == "drop" and self.asked.column.bounded
         told = (
@@ -528,10 +517,6 @@ def _upward(number: Fraction, digits: int) -> Fraction:
     power = math.floor(math.log10(to_double(number))) - digits + 1 if number else 0
     grain = Fraction(10) ** power
     return math.ceil(number / grain) * grain
-
-
-def _percent(share: Fraction) -> str:
-    return f"{figure(100 * share)}%"
 
 
 def _rounded(number: Fraction, promise: MeanPromise | None, word: str, *, whole: bool) -> Fraction:
