@@ -31,7 +31,8 @@ _ORDINAL = re.compile(r"(\d+(?:\.\d+)?)(?:st|nd|rd|th)\b")
 
 # What is the same in every release: limits of what is read.
 _FIXED = re.compile(
-    r"UTF-8|65.536 bytes|2\.2250738585072014e-308|2\^\d+|37 digits|years 1 to 9999|SHA-256|at least 1 |flexdp \d+\.\d+\.\d+",
+    r"UTF-8|65.536 bytes|2\.2250738585072014e-308|2\^\d+|37 digits|years 1 to 9999|SHA-256|at least 1 |"
+    r"flexdp \d+\.\d+\.\d+",
 )
 
 
