@@ -165,8 +165,8 @@ def test_a_reach_that_the_data_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Dropping.thin
 
     def faulty(self: Dropping, private: Any) -> Any:
-        own = replace(self) if not len(private) else Dropping(**self.parameters() | {"delta": self.delta / len(private)})
-        return real(own, private)
+        given = {**self.parameters(), "delta": self.delta / max(1, len(private))}
+        return real(Dropping(**given), private)
 
     monkeypatch.setattr(Dropping, "thin", faulty)
     assert "outcome" in kinds_found(planted())

@@ -32,6 +32,7 @@ QUESTIONS: dict[str, Any] = {
 
 def answers_of(release: Release) -> Iterator[Answer]:
     """Yield all answers; what cannot be asked of a release is left out."""
+    yield from release.capped_units
     views = [release, *(release.by_group().values() if release.spec.by else [])]
     for view in views:
         for ask in QUESTIONS.values():

@@ -20,6 +20,7 @@ from flexdp._release.claims import (
     Invented,
     Missing,
     MissingShare,
+    Touched,
 )
 from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Statistic, Sum
 from truth.raw import Item, Raw, Span, number, on_line, order_statistic, total
@@ -58,6 +59,9 @@ def _ends(claim: Claim) -> Span:
 def _truth(quantity: Any, items: list[Item], raw: Raw, claim: Claim) -> Span | None:
     if isinstance(quantity, Count):
         return len(items), len(items)
+    if isinstance(quantity, Touched):
+        found = raw.touched(claim.population)
+        return found, found
     if isinstance(quantity, Beyond | BeyondShare):
         value = on_line(quantity.value, last=quantity.above)
         least, most = number(items, (lambda v: v > value) if quantity.above else (lambda v: v < value))

@@ -29,12 +29,19 @@ _NUMBER = re.compile(
 _ORDINAL = re.compile(r"(\d+(?:\.\d+)?)(?:st|nd|rd|th)\b")
 
 
+# What is the same in every release: limits of what is read.
+_FIXED = re.compile(
+    r"UTF-8|65.536 bytes|2\.2250738585072014e-308|2\^\d+|37 digits|years 1 to 9999|SHA-256|at least 1 |flexdp \d+\.\d+\.\d+",
+)
+
+
 def numbers_in(text: str) -> Iterator[tuple[str, Any]]:
     """Yield the numbers of a text as they stand, each with what it is; dates and times as they stand.
 
     >>> [value for _, value in numbers_in("the 99th: about 1 234.5, 73.2% on 2024-03-01 12:30")]
     [Fraction(99, 1), '2024-03-01 12:30', Fraction(2469, 2), Fraction(183, 250)]
     """
+    text = _FIXED.sub(" ", text)
     for found in _ORDINAL.finditer(text):
         yield found.group(), Fraction(found.group(1))
     text = _ORDINAL.sub(" ", text)
@@ -69,7 +76,7 @@ def words_of(page: str) -> str:
     """Return the words that a page shows; those of its drawings have scales, which are of no claim."""
     reader = _Words(("style", "script", "svg", "details"))
     reader.feed(page)
-    return "\n".join(reader.texts)
+    return "\n".join(reader.texts).partition("\nCitation\n")[0]
 
 
 def surfaces(release: Release) -> Iterator[tuple[str, str]]:

@@ -300,7 +300,8 @@ class Reader:
             interval = nothing_apart if least == -math.inf else max(least, nothing_apart), most
         if low.opened is not None or high.opened is not None:
             accuracy, opened = None, (low.opened, high.opened)
-            value = self._least_apart(low, high) if interval is None else interval[0]
+            least = self._least_apart(low, high)
+            value = least if least is None or interval is None else interval[0]
         index = np.concatenate([low.index, high.index])
         return Reading(
             question=statistic,

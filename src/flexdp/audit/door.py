@@ -299,7 +299,7 @@ def _made(rng: Generator, number: int, forms: Sequence[Form]) -> Pair:
     made = calm_rows(rng, kinds, size + _MOST_OF_A_UNIT)
     rows, calm = made[:size], made[size:]
     types = bool(rng.integers(4)) if number > _TYPES_FIRST else number % 8 > 0
-    more = odd_rows(rng, form, kinds, request.unit, calm, types=types)
+    more = odd_rows(rng, form, kinds, request.unit, calm, types=types, used=request.used(kinds))
     place = int(picked(rng, (0, len(rows), int(rng.integers(len(rows) + 1)))))
     return Pair(number, form, kinds, request, rows, more, place, bool(rng.integers(2)))
 
