@@ -76,7 +76,8 @@ def test_the_guaranteed_sum_is_not_that_of_the_column() -> None:
     answer = found().sum()
     assert answer.interval is not None and answer.interval[1] < raw().sum() / 5
     assert answer.statement.startswith(f"Sum of cost, {RANGES}, limited to 0–10 000: about ")
-    assert ". So counted, the exact sum is guaranteed to lie between " in answer.statement
+    sure = "the exact sum of the values limited to 0–10 000 is guaranteed to lie between "
+    assert f". So counted, {sure}" in answer.statement
 
 
 def test_counts_are_not_said_to_be_near_those_of_the_column() -> None:

@@ -153,7 +153,7 @@ def test_the_number_of_records_is_told_of_once() -> None:
 
 def test_how_to_read_one_column() -> None:
     plain, asked = how_to_read([shown("records", 1027)]), how_to_read([shown("records", 1027, asked=ENDS)])
-    assert "the range in which the true one certainly lies, at most 1 027 wide." in plain[0]
+    assert "the range in which the true count certainly lies, at most 1 027 wide." in plain[0]
     assert plain[1].endswith("What is not listed may still exist, in a bucket of at most 1 027 records.")
     assert how_to_read([shown("points of units")])[1].endswith("in a cell in which at most 27 units (u) were counted.")
     held = (

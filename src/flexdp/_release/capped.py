@@ -71,7 +71,7 @@ class CapReport:
     --------
     >>> report = CapReport(drawn=False, epsilon=Fraction(1, 25), touched=1003, others=30_009)
     >>> report.units, report.off
-    (31012, (110, 220))
+    (31012, (92, 184))
     """
 
     drawn: bool
