@@ -33,6 +33,7 @@ Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 _FAR = 30  # widths of all that is known by which a point may lie beyond it, where something is known of that tail
 _LEAST, _MOST = 10, 1000  # the same where buckets tell how steep it is
 _MIDDLE = 100  # times the number of records by which tail and middle may differ, where nothing is known of the tail
+_FIFTH = Fraction(1, 5)  # whose length beside all that is known tells how steep a tail is
 _TAIL = Fraction(1, 20)  # a quantile of at most this level tells of the lower tail
 _OPEN: Ends = (None, None)
 
@@ -232,17 +233,17 @@ class _Reconciled:
         return bounds[0], bounds[1]
 
     def _steepness(self, edges: Ends) -> tuple[Fraction | None, Fraction | None]:
-        """How many widths of what is known each tail may be long, by how far its last twentieth is known to reach.
+        """How many widths of what is known each tail may be long, by how far its last fifth is known to reach.
 
         Along the tail of a power law, the highest of some hundred records lies further out than the last edge by the
-        cube of the factor by which that lies further out than the 95th percentile.
+        cube of the factor by which that lies further out than the 80th percentile.
         """
-        twentieths = self.seen.of(Quantile(_TAIL))[1], self.seen.of(Quantile(1 - _TAIL))[0]
+        fifths = self.seen.of(Quantile(_FIFTH))[1], self.seen.of(Quantile(1 - _FIFTH))[0]
         if edges[0] is None or edges[1] is None or edges[0] >= edges[1]:
             return None, None
         width, found = edges[1] - edges[0], []
-        for side, twentieth in enumerate(twentieths):
-            apart = None if twentieth is None else abs(twentieth - edges[1 - side])
+        for side, fifth in enumerate(fifths):
+            apart = None if fifth is None else abs(fifth - edges[1 - side])
             found.append(None if not apart else min(max(3 * (width / apart) ** 3, Fraction(_LEAST)), Fraction(_MOST)))
         return found[0], found[1]
 
