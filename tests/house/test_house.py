@@ -179,11 +179,6 @@ def test_importing_flexdp_loads_no_engine() -> None:
     assert out.stdout.strip() == "[]"
 
 
-def test_no_module_is_too_long_to_read() -> None:
-    long = {name: lines for name, path in modules().items() if (lines := len(path.read_text().splitlines())) > 400}
-    assert not long, "cut these modules into ideas of their own"
-
-
 def test_every_module_names_its_exports_and_says_what_it_is() -> None:
     for name, path in modules().items():
         tree = ast.parse(path.read_text())
