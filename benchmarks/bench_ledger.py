@@ -92,8 +92,8 @@ def composition() -> None:
 def release(folder: Path) -> None:
     values = np.random.default_rng(1).normal(500, 100, ROWS)
     ledger = Ledger(folder / "paid.db")
-    ledger.create("a", epsilon=10_000, delta="0.5")
-    asked = {"epsilon": 1, "delta": "1e-6", "width": 5, "bounds": (0, 1000)}
+    ledger.create("a", epsilon=10_000, delta="0.5", by_period=True)
+    asked = {"epsilon": 1, "delta": "1e-6", "width": 5, "bounds": (0, 1000), "period": "2026"}
     best = race(
         {
             "without": lambda: flexdp.release(values, **asked),

@@ -32,6 +32,7 @@ class Capped(Mechanism):
     relation = (ONE_RECORD, ONE_RECORD)  # one record more in, at most one record more out
     sigma = identity()  # leaving a record out of the output is leaving one out of the input
     keeps_records: ClassVar[bool] = True
+    keeps_bars: ClassVar[bool] = True  # values that are equal stay so, whatever others there are
     adds_bars: ClassVar[bool] = False
 
     def run(self, value: Histogram) -> Histogram:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _support.faults import raise_mistakes
 from _support.lite import close_all
 from hypothesis import HealthCheck, settings
 
+from flexdp._core.faults import watch_in_tests
 from flexdp.tables.duckdb.run import engines_kept
 
 FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow", "sharp": "slow"}
@@ -44,6 +46,15 @@ SLOW = {
         "test_steps_of_sharp_answers_hold_and_not_much_less",
         "test_two_buckets_with_a_reach_of_219",
         "test_whole_chains_of_answers_hold_and_not_much_less",
+    ],
+    "audit/test_search.py": [
+        "test_a_kind_taken_from_a_dtype",
+        "test_control_nothing_is_found_without_a_fault",
+        "test_epsilon_that_is_not_divided_by_the_buckets_of_a_unit",
+        "test_epsilon_that_is_not_divided_by_the_records_of_a_unit",
+        "test_neighbours_are_not_told_apart",
+        "test_nor_where_types_are_inferred",
+        "test_the_command",
     ],
     "audit/test_grid_of_configurations.py": ["test_every_configuration_has_the_privacy_it_claims"],
     "baselines/test_baselines.py": [
@@ -461,6 +472,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Draw fewer random cases for ``--quick``."""
     if config.getoption("quick"):
         settings.load_profile("quick")
+
+
+@pytest.fixture(autouse=True)
+def _mistakes_are_raised(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Raise what users see as one error, if it is no fault of data, but in tests marked ``any_fault``."""
+    watch_in_tests(None if request.node.get_closest_marker("any_fault") is not None else raise_mistakes)
+    yield
+    watch_in_tests(None)
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,9 @@
 
 >>> import flexdp
 >>> r = flexdp.release([18.5, 19.0] * 500, epsilon=1, delta=1e-6, width=5)
->>> print(r.max())
-Highest value: 15–20. At most 27 records per bucket were left out; among the rest this is exact.
+>>> print(r.max())  # doctest: +NORMALIZE_WHITESPACE
+Highest value: 15–20 or more. At most 27 records per bucket were left out; up to 27 may lie in each higher bucket, and
+apart from those the highest lies in 15–20.
 """
 
 import importlib
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         FlexdpError,
         InputError,
         LedgerError,
+        PrivacyWarning,
         ReadingWarning,
         UnavailableError,
     )
@@ -50,6 +52,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "Privacy",
+    "PrivacyWarning",
     "ReadingWarning",
     "Release",
     "Releases",
@@ -83,6 +86,7 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "Ledger": "accounting",
     "LedgerError": "errors",
     "Privacy": "guarantees",
+    "PrivacyWarning": "errors",
     "ReadingWarning": "errors",
     "Release": "_release.published",
     "Releases": "_release.several",

@@ -30,6 +30,7 @@ __all__ = [
     "LedgerError",
     "P",
     "Phrase",
+    "PrivacyWarning",
     "ReadingWarning",
     "UnavailableError",
     "spelled",
@@ -201,6 +202,10 @@ class ReadingWarning(UserWarning):
 
     Lists are not warned of: they may hold numbers as well as texts, and cells must not decide a warning.
     """
+
+
+class PrivacyWarning(UserWarning):
+    """The budget of a release protects little: ε is above 10, or δ is not far below one in the number of records."""
 
 
 class BoundsWarning(UserWarning):

@@ -360,7 +360,8 @@ class KeyedHistogram:
         same = len(self._parts) == len(other._parts) and np.array_equal(self._counts, other._counts)
         return same and all(np.array_equal(a, b) for a, b in zip(self._parts, other._parts, strict=True))
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash((tuple(self._counts.tolist()), *(tuple(part.tolist()) for part in self._parts)))
 
     def __repr__(self) -> str:
         return "<KeyedHistogram>"

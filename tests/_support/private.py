@@ -28,3 +28,9 @@ def private_bars(request: Request, salt: str = "fixed") -> KeyedHistogram:
     units = question.counting.units
     salted = None if units is None else replace(units, salt=salt)
     return count(question.table, [replace(question.counting, units=salted)])[0]
+
+
+def private_units(request: Request) -> KeyedHistogram:
+    """The units by whether the cap touches them (key 1) or not (key 0), before the noise."""
+    question = request.questions[0]
+    return count(question.table, [replace(question.counting, of_units=True)])[0]

@@ -28,7 +28,11 @@ VALUES = [33.0] * 900
 def ledger(tmp_path: Path) -> Ledger:
     found = Ledger(tmp_path / "budget.db")
     found.create("visits", epsilon=2, delta="2e-6")
+    found.create("monthly", epsilon=2, delta="2e-6", by_period=True)
     return found
+
+
+MAY = {"dataset": "monthly", "period": "2026-05"}
 
 
 def test_sums_are_exact(tmp_path: Path) -> None:
@@ -51,19 +55,19 @@ def test_either_part_of_a_budget_can_refuse(ledger: Ledger, cost: Privacy) -> No
 
 
 def test_identical_requests_are_free_and_fresh_ones_pay(ledger: Ledger) -> None:
-    first = flexdp.release(VALUES, epsilon=1, delta="1e-6", width=5, ledger=ledger, dataset="visits")
+    first = flexdp.release(VALUES, epsilon=1, delta="1e-6", width=5, ledger=ledger, **MAY)
     assert first.payment is not None and not first.payment.free and first.payment.left_epsilon == 1
-    other = [1.0]  # a different table under the same declared name: only the name counts
-    again = flexdp.release(other, epsilon="1.0", delta=1e-6, width="5", ledger=ledger, dataset="visits")
+    other = [1.0]  # another list under the same declared name and period: only these count
+    again = flexdp.release(other, epsilon="1.0", delta=1e-6, width="5", ledger=ledger, **MAY)
     assert again == first and again.payment is not None and again.payment.free
-    assert "cost nothing" in str(again.payment)
-    assert ledger.account("visits").spent_epsilon == 1
-    fresh = flexdp.release(VALUES, epsilon=1, delta="1e-6", width=5, ledger=ledger, dataset="visits", fresh=True)
+    assert "cost nothing" in str(again.payment) and str(again.payment).endswith("fresh=True pays for a new one.")
+    assert ledger.account("monthly").spent_epsilon == 1
+    fresh = flexdp.release(VALUES, epsilon=1, delta="1e-6", width=5, ledger=ledger, **MAY, fresh=True)
     assert fresh.payment is not None and not fresh.payment.free
-    assert ledger.account("visits").remaining_epsilon == 0
+    assert ledger.account("monthly").remaining_epsilon == 0
     with pytest.raises(BudgetError):
-        flexdp.release(VALUES, epsilon=1, delta="1e-6", width=6, ledger=ledger, dataset="visits")
-    assert flexdp.release(VALUES, epsilon=1, delta="1e-6", width=5, ledger=ledger, dataset="visits") == fresh
+        flexdp.release(VALUES, epsilon=1, delta="1e-6", width=6, ledger=ledger, **MAY)
+    assert flexdp.release(VALUES, epsilon=1, delta="1e-6", width=5, ledger=ledger, **MAY) == fresh
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,7 @@ def test_separate_columns_are_stored_together(ledger: Ledger) -> None:
     import polars as pl
 
     table = pl.DataFrame({"x": [3.0] * 200, "y": [4.0] * 200})
-    asked = {"epsilon": 1, "delta": 1e-6, "width": 5, "separately": True, "ledger": ledger, "dataset": "visits"}
+    asked = {"epsilon": 1, "delta": 1e-6, "width": 5, "separately": True, "ledger": ledger, **MAY}
     first = flexdp.release(table, ["x", "y"], **asked)
     again = flexdp.release(table, ["x", "y"], **asked)
     assert again.payment.free and again["x"] == first["x"] and again["y"] == first["y"]
@@ -205,6 +209,7 @@ def edited(ledger: Ledger, *statements: str) -> Ledger:
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
+        ("UPDATE flexdp_datasets SET by_period = 1 WHERE name = 'visits'", "The declaration of 'visits' was changed"),
         ("UPDATE flexdp_entries SET epsilon = '1/100' WHERE number = 1", "Row 1 of 'visits' was changed"),
         ("UPDATE flexdp_entries SET at = '2020-01-01' WHERE number = 2", "Row 2 of 'visits' was changed"),
         ("UPDATE flexdp_entries SET epsilon = 'x' WHERE number = 2", "Row 2 of 'visits' was changed"),
@@ -212,8 +217,8 @@ def edited(ledger: Ledger, *statements: str) -> Ledger:
         ("DELETE FROM flexdp_entries WHERE number = 2", "Row 2 of 'visits' is missing"),
         ("DELETE FROM flexdp_entries WHERE number = 4", "missing at the end"),
         ("UPDATE flexdp_datasets SET spent_epsilon = '0' WHERE name = 'visits'", "sum of the charges"),
-        ("UPDATE flexdp_datasets SET epsilon = '100' WHERE name = 'visits'", "The budget or the unit"),
-        ("UPDATE flexdp_datasets SET unit = 'firm' WHERE name = 'visits'", "The budget or the unit"),
+        ("UPDATE flexdp_datasets SET epsilon = '100' WHERE name = 'visits'", "The declaration of 'visits' was changed"),
+        ("UPDATE flexdp_datasets SET unit = 'firm' WHERE name = 'visits'", "The declaration of 'visits' was changed"),
         ("UPDATE flexdp_documents SET document = '{}'", "The release stored in row 4"),
         ("DELETE FROM flexdp_documents", "The release stored in row 4"),
         ("DELETE FROM flexdp_datasets WHERE name = 'later'", "not declared"),
@@ -246,6 +251,7 @@ def test_a_removed_data_set_is_detected(ledger: Ledger) -> None:
         "UPDATE flexdp_datasets SET spent_delta = '0'",
         "UPDATE flexdp_datasets SET epsilon = '100'",
         "UPDATE flexdp_datasets SET unit = 'firm'",
+        "UPDATE flexdp_datasets SET by_period = 1 - by_period",
         "UPDATE flexdp_datasets SET entries = 1",
         "DELETE FROM flexdp_entries WHERE number = 1",
     ],
@@ -304,12 +310,12 @@ def test_the_file_is_private_and_paths_are_checked(tmp_path: Path) -> None:
 def test_exports(ledger: Ledger) -> None:
     flexdp.release(VALUES, epsilon=1, delta="1e-6", width=5, ledger=ledger, dataset="visits")
     content = json.loads(json.dumps(as_json(ledger)))
-    (only,) = content["datasets"]
+    (_, only) = content["datasets"]
     assert only["left"] == {"epsilon": "1", "delta": "1/1000000"}
     assert [row["kind"] for row in only["history"]] == ["create", "charge", "store"]
     assert only["history"][1]["details"]["parameters"]["width"] == "5"
     rows = list(csv.DictReader(io.StringIO(as_csv(ledger))))
-    assert [Fraction(row["epsilon"]) for row in rows] == [2, 1, 0]
+    assert [Fraction(row["epsilon"]) for row in rows if row["dataset"] == "visits"] == [2, 1, 0]
     (fact,) = registry(ledger, date="2026-12-31")["deployments"]
     assert fact["epsilon"] == "1" and fact["privacy_unit"] == "record" and fact["mechanism"] == "dropping"
     assert fact["date"] == "2026-12-31" and "basic" in fact["composition"]
@@ -385,10 +391,10 @@ def test_a_release_that_cannot_be_stored_is_still_published(ledger: Ledger, monk
 
 
 def test_automatic_buckets_and_several_statistics_can_be_paid_for(ledger: Ledger) -> None:
-    first = flexdp.release(VALUES, epsilon=1, delta="1e-6", kind="number", ledger=ledger, dataset="visits")
-    again = flexdp.release(VALUES, epsilon=1, delta="1e-6", kind="number", ledger=ledger, dataset="visits")
+    first = flexdp.release(VALUES, epsilon=1, delta="1e-6", kind="number", ledger=ledger, **MAY)
+    again = flexdp.release(VALUES, epsilon=1, delta="1e-6", kind="number", ledger=ledger, **MAY)
     assert again == first and again.payment is not None and again.payment.free
-    assert ledger.history("visits")[1].details["mechanism"] == "automatic buckets, dropping"
+    assert ledger.history("monthly")[1].details["mechanism"] == "automatic buckets, dropping"
     assert flexdp.compose([first, first], delta="2e-6").epsilon <= 2
 
 
@@ -397,11 +403,11 @@ def test_a_summary_can_be_paid_for(ledger: Ledger, columns: list[str]) -> None:
     import polars as pl
 
     table = pl.DataFrame({"x": [True, False] * 300, "y": ["a", "b"] * 300})
-    asked = {"columns": columns, "epsilon": 1, "delta": "1e-6", "ledger": ledger, "dataset": "visits"}
+    asked = {"columns": columns, "epsilon": 1, "delta": "1e-6", "ledger": ledger, **MAY}
     first, again = flexdp.summary(table, **asked), flexdp.summary(table, **asked)
     assert first.payment is not None and not first.payment.free and again.payment is not None and again.payment.free
     assert [again[name] == first[name] for name in columns] == [True] * len(columns)
-    assert ledger.account("visits").spent_epsilon == 1
+    assert ledger.account("monthly").spent_epsilon == 1
 
 
 def test_a_filter_is_a_parameter(ledger: Ledger) -> None:
@@ -415,7 +421,7 @@ def test_a_filter_is_a_parameter(ledger: Ledger) -> None:
 
 
 def test_nothing_private_is_in_the_ledger(ledger: Ledger, tmp_path: Path) -> None:
-    """A record that does not survive and the path of the table are in no byte of it."""
+    """A record that does not survive is in no byte of it; the path of the table is in nothing that is shown of it."""
     import polars as pl
 
     path = tmp_path / "secretfolder.parquet"
@@ -425,13 +431,15 @@ def test_nothing_private_is_in_the_ledger(ledger: Ledger, tmp_path: Path) -> Non
         flexdp.release(path, "who", epsilon=2, delta="1e-6", exact=True, ledger=ledger, dataset="visits")
     written = b"".join(file.read_bytes() for file in tmp_path.glob("budget.db*"))
     shown = json.dumps([as_json(ledger), registry(ledger)]) + as_csv(ledger) + str(refusal.value) + repr(ledger)
-    assert b"common" in written
-    for secret in ("CANARY", "secretfolder"):
-        assert secret.encode() not in written and secret not in shown, secret
+    shown += ledger.document("visits", 2) or ""
+    assert b"common" in written and "common" in shown and b"CANARY" not in written
+    assert b"secretfolder" in written, "the control: it is what tells this source from others"
+    for secret in ("CANARY", "secretfolder", '"salt"'):
+        assert secret not in shown, secret
 
 
 def test_what_the_publisher_declares_is_no_parameter(ledger: Ledger) -> None:
-    asked = {"epsilon": 1, "delta": "1e-6", "width": 5, "ledger": ledger, "dataset": "visits"}
+    asked = {"epsilon": 1, "delta": "1e-6", "width": 5, "ledger": ledger, **MAY}
     first = flexdp.release(VALUES, **asked, title="Draft")
     again = flexdp.release(VALUES, **asked, title="Final")
     assert again.payment is not None and again.payment.free and again.cells == first.cells
@@ -439,7 +447,7 @@ def test_what_the_publisher_declares_is_no_parameter(ledger: Ledger) -> None:
 
 
 def test_identical_requests_of_several_threads_are_charged_once(tmp_path: Path) -> None:
-    Ledger(tmp_path / "b.db").create("d", epsilon=50, delta="1e-3")
+    Ledger(tmp_path / "b.db").create("d", epsilon=50, delta="1e-3", by_period=True)
     ready = threading.Barrier(6)
 
     def ask(width: int) -> flexdp.Release:
@@ -452,6 +460,7 @@ def test_identical_requests_of_several_threads_are_charged_once(tmp_path: Path) 
             delta="1e-6",
             ledger=tmp_path / "b.db",
             dataset="d",
+            period="2026-05",
         )
 
     with ThreadPoolExecutor(6) as pool:

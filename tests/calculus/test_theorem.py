@@ -131,6 +131,7 @@ class Step(Mechanism):
     moves: Callable[[float], float] | None = None
     source: Space = NUMBERS
     target: Space = NUMBERS
+    keeps_bars: bool = False
 
     def run(self, value: Any) -> Any:
         return value
@@ -168,7 +169,8 @@ def test_a_relaxed_sigma_costs_nothing_where_nothing_is_distorted() -> None:
     with pytest.raises(InputError, match="sensitivity must be finite at the omega of a relaxed sigma"):
         jumping.accuracy()
     assert jumping.tau(Known()).bound(1) == math.inf
-    tables = Step(error(lambda b: b, metric=HISTOGRAM_DISTANCE), sigma=LOOSE, source=HISTOGRAMS, target=HISTOGRAMS)
+    tables = Step(error(lambda b: b, metric=HISTOGRAM_DISTANCE), sigma=LOOSE, source=HISTOGRAMS, target=HISTOGRAMS,
+                  keeps_bars=True)  # fmt: skip
     assert (tables >> Dropping(1, "1e-6")).accuracy(records_at_least=5400, bars=2).gamma == 0.02
     assert (Bucketing(width=5) >> tables >> ReadOff(Max())).sigma.omega == 0.5
 
@@ -320,3 +322,164 @@ def test_dropping_is_what_it_declares_on_a_small_space() -> None:
         metric=Move(), output_metric=lambda x, y: int(x != y),
     )  # fmt: skip
     assert least.value == 0
+
+
+# --- buckets that are kept ---
+
+
+@dataclass(frozen=True)
+class Keeping(Mechanism):
+    """A step that is said to keep the records of a bucket together."""
+
+    within: float = 0.0
+    source = target = HISTOGRAMS
+    sigma = SAME
+    keeps_bars = True
+
+    def run(self, value: Histogram) -> Histogram:
+        return value
+
+    def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
+        return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: beta + self.within, metric=HISTOGRAMS.metric)
+
+
+def histogram(bars: dict[float, int]) -> Histogram:
+    return Histogram.from_counts(bars) if bars else Histogram([], [])
+
+
+def halve(x: Histogram) -> Histogram:
+    return histogram({key: count // 2 for key, count in x.items() if count > 1})
+
+
+def alternate(x: Histogram) -> Histogram:
+    """Every other record of a bucket half a step further on."""
+    found: dict[float, int] = {}
+    for key, count in x.items():
+        found[key] = found.get(key, 0) + count - count // 2
+        if count > 1:
+            found[key + 0.5] = found.get(key + 0.5, 0) + count // 2
+    return histogram(found)
+
+
+def fewest(x: Histogram) -> Histogram:
+    """Only the rarest keys: whether a record is kept depends on all others."""
+    return histogram({key: count for key, count in x.items() if count == min(x.counts)})
+
+
+def coins(x: Histogram) -> dict[Histogram, Fraction]:
+    """One record of each bucket to one side or the other."""
+    moves = product((-0.5, 0.5), repeat=len(x))
+    found: dict[Histogram, Fraction] = {}
+    for move in moves:
+        bars: dict[float, int] = {}
+        for (key, count), by in zip(x.items(), move, strict=True):
+            for place, records in ((key + by, 1), (key, count - 1)):
+                bars[place] = bars.get(place, 0) + records
+        y = histogram({key: count for key, count in bars.items() if count})
+        found[y] = found.get(y, Fraction(0)) + Fraction(1, 2 ** len(x))
+    return found
+
+
+def sides(x: Histogram) -> dict[Histogram, Fraction]:
+    """All records to one side, or all to the other."""
+    return {histogram({key + by: count for key, count in x.items()}): Fraction(1, 2) for by in (-0.5, 0.5)}
+
+
+SMALL = Dropping(3, "0.2")
+
+
+@pytest.mark.parametrize(
+    ("step", "function", "law", "kept"),
+    [
+        (Bucketing(width=5), None, None, True),
+        (Keeping(), None, None, True),
+        (Keeping(), lambda x: histogram({k: c for k, c in x.items() if k < 3}), "function", True),
+        (Keeping(0.5), None, sides, True),
+        (SMALL, None, lambda x: drop_law(SMALL, x), True),
+        (Keeping(), halve, "function", False),
+        (Keeping(0.5), None, alternate, False),
+        (Keeping(0.5), None, coins, False),
+        (Keeping(), fewest, "function", False),
+    ],
+    ids=["buckets", "identity", "filter", "one coin", "drops", "halves", "alternates", "coins", "fewest"],
+)  # fmt: skip
+def test_whether_buckets_are_kept_is_found_by_enumeration(step: Mechanism, function: Any, law: Any, kept: bool) -> None:
+    checked = check_declared(step, grid(3), function=function, law=function if law == "function" else law)
+    claim = next(claim for claim in checked.claims if claim.name == "keeps_bars")
+    assert claim.holds is kept, claim
+    if kept:
+        assert str(claim) == "keeps_bars is declared as True, and is so"
+    else:
+        assert "becomes {" in claim.where and "more from a bucket of" in claim.where
+
+
+@pytest.mark.parametrize(("step", "law"), [(Keeping(5.0), halve), (Keeping(0.25), sides)], ids=["loses", "too far"])
+def test_an_output_that_the_declared_error_does_not_reach_is_a_contradiction_of_the_error(
+    step: Mechanism, law: Callable[[Histogram], Any]
+) -> None:
+    found = check_declared(step, grid(3), law=law)
+    assert [claim.name for claim in found.contradictions] == ["τ(0, 0)"]
+
+
+def test_buckets_that_cannot_be_taken_apart_are_not_checked() -> None:
+    large = [Histogram.from_counts({1: 300}), Histogram.from_counts({1: 15, 4: 15})]
+    assert "keeps_bars" not in {claim.name for claim in check_declared(Keeping(), large).claims}
+    undeclared = check_declared(
+        Step(error(lambda b: b, metric=HISTOGRAM_DISTANCE), source=HISTOGRAMS, target=HISTOGRAMS), grid(2)
+    )
+    assert "keeps_bars" not in {claim.name for claim in undeclared.claims}
+    undefined = check_declared(Keeping(), grid(2)[1:], function=lambda x: Histogram(x.keys - x.keys[0] + 1, x.counts),
+                               law=lambda x: Histogram(x.keys - x.keys[0] + 1, x.counts))  # fmt: skip
+    assert not next(claim for claim in undefined.claims if claim.name == "keeps_bars").holds, "the first key decides"
+
+
+# --- the distance of histograms ---
+
+
+def test_the_metric_of_histograms_is_the_distance_that_guarantees_use() -> None:
+    """Records matched in order, none left over: a double is not at distance 0 but infinitely far."""
+    tables = grid(3)
+    for x in tables:
+        for y in tables:
+            xs, ys = ([key for key, count in z.items() for _ in range(count)] for z in (x, y))
+            apart = max((abs(a - b) for a, b in zip(xs, ys, strict=True)), default=0) if x.size == y.size else math.inf
+            assert HISTOGRAMS.metric(x, y) == apart
+    assert HISTOGRAMS.metric == HISTOGRAM_DISTANCE and str(HISTOGRAMS) == "histograms (W∞ between equal sizes)"
+    chain = Bucketing(width=5, bounds=(0, 10)) >> Keeping()
+    told = chain.accuracy()
+    assert all(told.metric(x, chain(x)) <= told.beta for x in tables)
+    assert chain.source.metric is chain.target.metric is HISTOGRAMS.metric
+    with pytest.raises(InputError, match=r"HISTOGRAMS\.metric that of histograms"):
+        HISTOGRAM_DISTANCE(tables[0], tables[1])
+
+
+# --- bounds at numbers that are no doubles ---
+
+
+@pytest.mark.parametrize("alpha", ["1/3", "2/3", "1/7", "3/7", "0.1", "1/2"])
+def test_a_bound_at_a_fraction_is_compared_outward(alpha: str) -> None:
+    tables = [Histogram.from_counts({1: n}) for n in range(1, 22)]
+    assert check_declared(Bucketing(), tables, alphas=[alpha])
+    for bound, holds in (
+        (lambda a: 3 * (a / 3), True),
+        (lambda a: 7 * a * (1 / 7), True),
+        (lambda a: a * (1 - 1e-14), False),
+        (lambda a: a - 1e-14, False),
+        (lambda a: 0.0 if a < 0.05 else a / 2, False),
+    ):
+        step = Step(error(lambda b: b, metric=HISTOGRAM_DISTANCE), sigma=DistortionSensitivity(bound=bound),
+                    source=HISTOGRAMS, target=HISTOGRAMS)  # fmt: skip
+        found = check_declared(step, tables, alphas=[alpha])
+        wrong = {claim.name for claim in found.contradictions if claim.name.startswith("σ")}
+        attained = any(Fraction(alpha) * n == int(Fraction(alpha) * n) for n in range(1, 22))
+        assert attained and bool(wrong) is not holds, found
+
+
+def test_bounds_of_errors_at_fractions_are_compared_outward() -> None:
+    third = Fraction(1, 3)
+    apart = lambda a, b: abs(a - b) * third  # noqa: E731
+    for bound, holds in ((lambda b: b, True), (lambda b: b * (1 - 1e-14), False)):
+        step = Step(error(bound), moves=bound)
+        found = check_declared(step, range(4), distortion=Discrete(), betas=["1/3", "2/3"], metric=apart,
+                               output_metric=apart)  # fmt: skip
+        assert bool(found) is holds and len(found.claims) >= 4, found

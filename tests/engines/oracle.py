@@ -52,6 +52,8 @@ def expected(question: Prepared, cells: dict[str, tuple[str, list[Any]]], salt: 
     for unit, bar in found:
         if is_read(unit):
             units[unit].add(bar)
+    if counting.of_units:
+        return dict(Counter((int(len(bars) > counting.units.most),) for bars in units.values()))
     out: Counter[Any] = Counter()
     for unit, bars in units.items():
 

@@ -24,6 +24,7 @@ TABLES = "flexdp_documents, flexdp_entries, flexdp_datasets, flexdp_meta"
 def ledger(address: str) -> Iterator[Ledger]:
     found = Ledger(address, patience=30)
     found.create("a", epsilon=20, delta="1e-4")
+    found.create("monthly", epsilon=20, delta="1e-4", by_period=True)
     yield found
     found.close()
     with psycopg.connect(address) as con:
@@ -41,13 +42,15 @@ def helper(*words: object) -> list[int]:
 
 
 def test_the_same_interface(ledger: Ledger) -> None:
-    asked: Any = {"epsilon": 1, "delta": "1e-6", "width": 5, "ledger": ledger, "dataset": "a"}
+    asked: Any = {"epsilon": 1, "delta": "1e-6", "width": 5, "ledger": ledger, "dataset": "monthly"}
+    asked |= {"period": "2026-05"}
     first = flexdp.release([33.0] * 900, **asked)
     again = flexdp.release([33.0] * 900, **asked)
     assert again == first and again.payment is not None and again.payment.free
     with pytest.raises(BudgetError, match=r"requested ε = 20, δ = 1e-06; remaining ε = 19, δ = 9.9e-05"):
         flexdp.release([33.0] * 900, **{**asked, "epsilon": 20})
-    assert [row.kind for row in ledger.history("a")] == ["create", "charge", "store"]
+    assert [row.kind for row in ledger.history("monthly")] == ["create", "charge", "store"]
+    assert ledger.account("monthly").by_period and not ledger.account("a").by_period
     receipt = ledger.charge("a", ONE)
     assert ledger.verify(receipts=[receipt]).intact
     with pytest.raises(InputError, match="declared already"):
@@ -85,6 +88,27 @@ def test_killed_processes(ledger: Ledger, address: str, tmp_path: Path) -> None:
     assert notes <= spent <= 20 and ledger.verify().intact
 
 
+def test_an_address_is_kept_without_its_user(ledger: Ledger, address: str) -> None:
+    """The address of a table has its server in a parameter here: nothing of it is kept, and a period tells it."""
+    with psycopg.connect(address) as con:
+        con.execute("CREATE TABLE visits (x integer)")
+        con.execute("INSERT INTO visits SELECT 7 FROM generate_series(1, 900)")
+    given = f"{address}{'&' if '?' in address else '?'}application_name=secretname"
+    asked: Any = {"epsilon": 1, "delta": "1e-6", "width": 5, "ledger": ledger}
+    try:
+        for dataset, period in (("a", None), ("monthly", "2026-05")):
+            first, again = (
+                flexdp.release((given, "visits"), "x", dataset=dataset, period=period, **asked) for _ in range(2)
+            )
+            assert again.payment is not None and again.payment.free == (again == first) == (period is not None)
+    finally:
+        with psycopg.connect(address) as con:
+            con.execute("DROP TABLE visits")
+    with psycopg.connect(address) as con:
+        rows = con.execute("SELECT details FROM flexdp_entries").fetchall()
+    assert len(rows) == 2 + 4 + 2 and "secretname" not in str(rows) and "host=" not in str(rows)
+
+
 def test_only_the_row_of_the_data_set_is_locked(ledger: Ledger, address: str) -> None:
     ledger.create("b", epsilon=1, delta=0)
     hasty = Ledger(address, patience=0.2)
@@ -114,8 +138,8 @@ def test_a_lost_connection_is_opened_again(ledger: Ledger, address: str) -> None
 
 def test_another_schema_is_left_alone(ledger: Ledger, address: str) -> None:
     with psycopg.connect(address) as con:
-        con.execute("UPDATE flexdp_meta SET value = '2' WHERE key = 'schema'")
-    with pytest.raises(LedgerError, match="has schema '2'"):
+        con.execute("UPDATE flexdp_meta SET value = '1' WHERE key = 'schema'")
+    with pytest.raises(LedgerError, match="has schema '1'"):
         ledger.charge("a", ONE)
 
 

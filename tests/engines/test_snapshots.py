@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _support.private import private_bars
+from _support.private import private_bars, private_units
 
 import flexdp
 from engines.conftest import ARROW_TYPES, Cells, make_engine
@@ -75,11 +75,16 @@ def test_what_is_shown_is_what_is_run(name: str, request: pytest.FixtureRequest)
     source = engine.load(CELLS)
     for question in QUESTIONS.values():
         prepared = prepare(source, **question)
-        statement = prepared.query(name)
+        statement, *of_units = prepared.query(name).split(";\n\n")
         rows = run_on(name, source, statement)
         bars = private_bars(prepared, salt="salt")
         assert sum(row[-1] for row in rows) == bars.counts.sum()
         assert sorted(row[-1] for row in rows) == sorted(bars.counts.tolist())
+        assert len(of_units) == ("max_buckets_per_unit" in question)
+        for statement in of_units:
+            units = private_units(prepared)
+            told = dict(zip(units.parts[0].tolist(), units.counts.tolist(), strict=True))
+            assert {int(key): count for key, count in run_on(name, source, statement)} == told
 
 
 def run_on(name: str, source: Any, statement: str) -> list[Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from _support.private import private_bars
+from _support.private import private_bars, private_units
 
 from engines.conftest import ENGINES, Cells, Engine
 from engines.oracle import expected
@@ -49,6 +50,42 @@ def test_one_unit_changes_at_most_k_buckets_by_one(engine: Engine, rule: str) ->
             sorted(change for change in changes if change) == [1] * most
         )  # the unit in every bucket counts in as many as allowed
         assert sum(before.values()) <= 39 * most  # rows without a unit are left out
+
+
+CAPPED: dict[str, dict[str, Any]] = {
+    "ranges": {"column": "x", "width": 5, "bounds": (0, 60)},
+    "ranges of groups": {"column": "x", "width": 20, "by": "g"},
+    "edges of some groups": {"column": "x", "edges": [0, 10, 60], "by": "g", "groups": ["a", "é"]},
+    "integers": {"column": "i", "width": 7},
+    "values": {"column": "x", "exact": True},
+    "texts": {"column": "g"},
+}
+
+
+def several(with_heavy: bool) -> Cells:
+    cells = table(with_heavy)
+    count = len(cells["x"][1])
+    groups = [("a", "A", "é", "e", None)[place % 5] for place in range(count)]
+    return {**cells, "g": ("text", groups), "i": ("bigint", [place % 31 for place in range(count)])}
+
+
+def units_of(source: Any, question: dict[str, Any]) -> dict[Any, int]:
+    counted = private_units(prepare(source, **question, unit="u", max_buckets_per_unit=2))
+    return dict(zip(counted.rows(slice(None)), counted.counts.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("engine", TESTED, indirect=True)
+def test_units_are_counted_by_whether_a_cap_touches_them(engine: Engine) -> None:
+    """One unit more, with all its rows, adds one to one of the two numbers."""
+    without, with_it = engine.load(several(False)), engine.load(several(True))
+    for question in CAPPED.values():
+        own = {**question, **engine.parameters}
+        prepared = prepare(with_it, **own, unit="u", max_buckets_per_unit=2).questions[0]
+        counted = replace(prepared, counting=replace(prepared.counting, of_units=True))
+        before, after = units_of(without, own), units_of(with_it, own)
+        assert after == expected(counted, several(True)) and set(after) <= {(0,), (1,)}
+        changes = [after.get(key, 0) - before.get(key, 0) for key in ((0,), (1,))]
+        assert sorted(map(abs, changes)) == [0, 1]
 
 
 @pytest.mark.parametrize("engine", [name for name in TESTED if name != "postgres"], indirect=True)

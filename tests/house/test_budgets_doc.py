@@ -12,6 +12,7 @@ import pytest
 import flexdp
 from flexdp.accounting.shown import bar
 
+DAY = r"\d{4}-\d\d-\d\d"
 TEXT = (Path(__file__).parent.parent.parent / "docs" / "budgets.md").read_text()
 
 
@@ -27,7 +28,7 @@ def test_the_code_prints_what_its_comments_say(tmp_path: Path, monkeypatch: pyte
     printed = out.getvalue().splitlines()
     assert len(printed) == len(told) == 5
     for line, comment in zip(printed[:3], told[:3], strict=True):
-        assert line == comment
+        assert re.sub(DAY, "DAY", line) == re.sub(DAY, "DAY", comment)
     assert told[3].startswith(f"{printed[3]} instead of 36.5")
     assert " instead of ".join(printed[4].split()) in told[4]
     ledger = space["ledger"]

@@ -171,10 +171,15 @@ def test_sentences_name_what_was_left_out_before_the_noise() -> None:
     assert "records that lie in none of the groups" in str(declared.certificate())
     largest = flexdp.release(frame, "x", width=10, unit="id", per_unit="max", by="g", **SURE)
     assert list(largest.groups) == ["b"]
-    assert str(largest.by_group()["b"].max()).startswith("Highest value of the highest x per id (g b): 20–29. ")
+    assert str(largest.by_group()["b"].max()).startswith(
+        "Highest x per unit (id) (g b), taking each unit's highest: 20–29. "
+    )
     assert largest.conditions[1] == "Each unit (id) counts once, with its highest x, in the group that has it."
     twice = flexdp.release(frame, "x", width=10, unit="id", max_buckets_per_unit=2, by="g", **SURE)
-    assert twice.conditions[1] == "Each unit (id) counts in at most 2 buckets of all groups together."
+    assert twice.conditions[1] == (
+        "What counts is each unit (id) once in at most 2 ranges of all groups together; nothing is guaranteed of the "
+        "column itself."
+    )
     points = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), (-1, 1)], **SURE)
     assert points.conditions == ("Counted: readable points (x, y) limited to 0–20 × -1 to 1.",)
     dropped = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), None], outside="drop", **SURE)
@@ -322,15 +327,17 @@ def test_times_that_arrow_keeps_for_pandas_are_read_as_arrow_s_own(name: str) ->
     )
 )
 def test_texts_and_categories_of_pandas_are_read_like_a_list(cells: list[str | None]) -> None:
-    """Each text is read once there, however many records have it; nothing else differs."""
+    """Each text is read once there, however many records have it; where pandas chose the type, numbers are no texts."""
     x = np.arange(len(cells), dtype=float)
     for dtype in ("str", "string", "category"):
         frame = pd.DataFrame({"t": pd.Series(cells, dtype=dtype), "x": x})
-        assert tally(frame, "t", kind="text") == Counter((cell,) for cell in cells if cell is not None)
+        texts = [cell if dtype == "string" or cell not in ("1", " 2.5") else None for cell in cells]
+        assert tally(frame, "t", kind="text") == Counter((cell,) for cell in texts if cell is not None)
         numbers = Counter((float(cell),) for cell in cells if cell in ("1", " 2.5"))
         assert tally(frame, "t", kind="number") == numbers
-        grouped = Counter((cell, float(i)) for i, cell in enumerate(cells) if cell is not None)
-        assert tally(frame, "x", kind="number", by="t", by_kind="text") == grouped
+        grouped = Counter((cell, float(i)) for i, cell in enumerate(texts) if cell is not None)
+        said = {} if dtype == "string" else {"by_kind": "text"}
+        assert tally(frame, "x", kind="number", by="t", **said) == grouped
 
 
 @pytest.mark.parametrize(("zone", "ahead"), [("UTC", 0), ("Asia/Tokyo", 9), ("America/New_York", -5)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,17 +13,18 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from _support.command import process
-from _support.waiting import HANG
+from _support.waiting import HANG, wait_for
 
 import flexdp
 from flexdp import DataError, UnavailableError
-from flexdp._core.files import private_folder, replacing, write_whole
+from flexdp._core.files import private_folder, replacing, write_new, write_whole
 from flexdp._release.api import prepare
 from flexdp.noise.bits import Bits
 from flexdp.tables.files import lines
@@ -123,7 +125,10 @@ def test_a_generator_that_fails(
 WRITING = """
 import sys, time
 from pathlib import Path
+from flexdp._core import files
 from flexdp._core.files import private_folder, replacing
+if len(sys.argv) > 2:  # as on a drive that has no files without a name
+    files._nameless = lambda folder: None
 with replacing(Path(sys.argv[1])) as draft, private_folder() as folder:
     draft.write_text("half of a relea")
     Path(folder, "spilled").write_text("private")
@@ -138,7 +143,7 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(tmp_path: Path) -> 
     for number, listed in ((signal.SIGKILL, killed), (None, living)):
         environment = os.environ | {"TMPDIR": str(tmp_path)}
         started = subprocess.Popen(
-            [sys.executable, "-c", WRITING, target], stdout=subprocess.PIPE, text=True, env=environment
+            [sys.executable, "-c", WRITING, target, "named"], stdout=subprocess.PIPE, text=True, env=environment
         )
         assert started.stdout is not None
         listed += [started, Path(started.stdout.readline().strip())]
@@ -161,6 +166,70 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(tmp_path: Path) -> 
         living[0].communicate()
     write_whole(target, "whole")
     assert not list(tmp_path.glob(".flexdp-*"))
+
+
+nameless = pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="only Linux has files without a name")
+
+
+@nameless
+def test_a_killed_process_leaves_no_draft(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITING, tmp_path / "a.json"]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    folder = started.stdout.readline().strip()
+    assert list(tmp_path.iterdir()) == [], "while it is written"
+    started.kill()
+    started.communicate()
+    assert list(tmp_path.iterdir()) == []
+    shutil.rmtree(folder)
+
+
+@nameless
+def test_a_killed_release_leaves_nothing_beside_its_output(tmp_path: Path) -> None:
+    """It waits for the rest of its input, with the output tried and open."""
+    command = [sys.executable, "-m", "flexdp", "release", "-", "age", "--kind", "number", "--width", "5"]
+    command += ["-e", "1", "-d", "1e-6", "-o", "out.html"]
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert started.stdin is not None
+    started.stdin.write("age\n" + "33\n" * 99)
+    started.stdin.flush()
+    wait_for(lambda: _has_open(started.pid, tmp_path))
+    assert list(tmp_path.iterdir()) == []
+    started.kill()
+    started.communicate()
+    assert list(tmp_path.iterdir()) == []
+
+
+def _has_open(process: int, folder: Path) -> bool:
+    """Tell whether a process has a file of a folder open, with or without a name."""
+    found = []
+    for file in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(OSError):
+            found.append(str(file.readlink()))
+    return any(place.startswith(f"{folder}/") for place in found)
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_draft_takes_its_place_on_every_kind_of_drive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool, links: bool
+) -> None:
+    def refuse(*_given: object, **_named: object) -> None:
+        raise OSError
+
+    if named:
+        monkeypatch.setattr("flexdp._core.files._nameless", lambda _: None)
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    target = tmp_path / "a.txt"
+    for content in ("first", "second"):
+        write_whole(target, content)
+        assert target.read_text() == content and list(tmp_path.iterdir()) == [target]
+    with pytest.raises(FileExistsError):
+        write_new(target, b"third")
+    write_new(tmp_path / "b", b"new", private=True)
+    assert (tmp_path / "b").read_bytes() == b"new" and (tmp_path / "b").stat().st_mode & 0o777 == 0o600
+    assert target.read_text() == "second" and sorted(each.name for each in tmp_path.iterdir()) == ["a.txt", "b"]
 
 
 def test_drafts_and_folders_vanish_when_something_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

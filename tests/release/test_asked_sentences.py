@@ -143,7 +143,7 @@ def test_numbers_of_records() -> None:
     units = drawn("i", ["count"], unit="u", max_buckets_per_unit=1).count()
     assert units.text == "about 6 000" and units.statement.startswith("Number of units (u): about 6 000. ")
     several = drawn("i", ["count"], unit="u", max_buckets_per_unit=2).count()
-    assert several.statement.startswith("Number of values of units (u): about 6 000. ")
+    assert several.statement.startswith("Number of values, at most 2 different values of each unit (u): about 6 000. ")
 
 
 def test_listed_groups_have_at_least_what_was_left() -> None:

@@ -166,6 +166,7 @@ def test_units_of_a_document_are_as_a_release_could_have_them() -> None:
     two = document(["x", "n"], width=10)
     assert not is_read(json.dumps({**two, "column": ["x", "x"]}))
     of_two = {**found["privacy"], "max_buckets_per_unit": 2}
-    several = json.loads(flexdp.release(FRAME, "x", **SPEND, width=10, unit="u", max_buckets_per_unit=2).to_json())
+    units = {"unit": "u", "max_buckets_per_unit": 2, "cap_report": False}
+    several = json.loads(flexdp.release(FRAME, "x", **SPEND, width=10, **units).to_json())
     # The table of two buckets per unit, with a rule that keeps one value of each: no release has both.
     assert not is_read(json.dumps({**several, "privacy": of_two}))

@@ -115,7 +115,10 @@ def test_what_is_not_promised() -> None:
         "One record is protected, not one person: the more records a person has, the weaker the protection."
     )
     assert whose("one value") == "Each unit (u) counts once, so counts are not counts of records."
-    beyond = "what it had beyond that was not counted, so counts are not counts of records."
+    beyond = (
+        "what it had beyond that was not counted, so counts are not counts of records, and nothing is guaranteed of "
+        "the column itself: its median, say, may be any other."
+    )
     assert whose("units") == f"Each unit (u) counts in at most 2 buckets; {beyond}"
     assert whose("points of units") == f"Each unit (u) counts in at most 1 cell; {beyond}"
     both = not_promised([shown("units"), shown("texts of units")])
@@ -150,15 +153,16 @@ def test_the_number_of_records_is_told_of_once() -> None:
 
 def test_how_to_read_one_column() -> None:
     plain, asked = how_to_read([shown("records", 1027)]), how_to_read([shown("records", 1027, asked=ENDS)])
-    assert "The true count is never below the one shown, and exceeds it by at most 1 027." in plain[0]
+    assert "the range in which the true one certainly lies, at most 1 027 wide." in plain[0]
     assert plain[1].endswith("What is not listed may still exist, in a bucket of at most 1 027 records.")
-    assert how_to_read([shown("points of units")])[1].endswith("may still exist, in a cell of at most 27 units (u).")
+    assert how_to_read([shown("points of units")])[1].endswith("in a cell in which at most 27 units (u) were counted.")
     held = (
         "is that of the data with a few {} left out. Single extreme cases are left out on purpose: they are what "
         "identifies people."
     )
     assert plain[2] == f"A maximum or minimum {held.format('records')}"
-    assert how_to_read([shown("units")])[2] == f"A maximum or minimum {held.format('units (u)')}"
+    counted = held.replace("the data", "what was counted")
+    assert how_to_read([shown("units")])[2] == f"A maximum or minimum {counted.format('units (u)')}"
     assert "Quote ranges as they are printed, not their middles." in plain
     assert plain[-1].startswith("Do not divide by the number of records, or subtract another release of the same data")
     assert any(line.startswith(ESTIMATES) and "may lie outside the range of the data" in line for line in plain)
@@ -171,17 +175,17 @@ def test_how_to_read_one_column() -> None:
         lines = how_to_read([shown(shape)])
         assert lines[2] == "Rare values are left out on purpose: they are what identifies people."
         assert not any(line.startswith((ESTIMATES, "A maximum")) for line in lines)
-    assert "exceeds it by at most 27 per g. " in how_to_read([shown("groups")])[0]
+    assert "at most 27 per g wide. " in how_to_read([shown("groups")])[0]
     assert how_to_read([shown("records", None, asked=ENDS)]) == []
 
 
 def test_how_to_read_several_columns() -> None:
     lines = how_to_read([shown("records", 149), shown("points", 149), shown("texts", 57)])
-    assert len(lines) == len(set(lines)) and sum(line.startswith("Every count") for line in lines) == 1
-    assert "exceeds it by at most 149 for x and x and y, or 57 for g. " in lines[0]
+    assert len(lines) == len(set(lines)) and sum(line.startswith("Every number") for line in lines) == 1
+    assert "at most 149 for x and x and y, or 57 for g wide. " in lines[0]
     assert lines[1].endswith("of at most 149 records for x and x and y, or 57 records for g.")
     same = how_to_read([shown("records", 57), shown("texts", 57)])
-    assert "exceeds it by at most 57. " in same[0] and same[1].endswith("of at most 57 records.")
+    assert "at most 57 wide. " in same[0] and same[1].endswith("of at most 57 records.")
 
 
 @pytest.mark.parametrize(
@@ -215,25 +219,24 @@ def test_notes_on_groups() -> None:
     grouped = made({("A", 6): 900, ("B", 7): 90}, width=5, by="g").by_group()
     words = Words(shown("groups").spec, 27)
     extremes = [grouped["A"].max(), grouped["B"].min()]
-    lost = "at most 27 records per bucket and g were left out; among the rest"
-    assert group_note(words, extremes) == f"Each group by itself: {lost} this is exact."
+    lost = "at most 27 records per bucket and g were left out, and may lie beyond the highest and the lowest shown."
+    assert group_note(words, extremes) == f"Each group by itself: {lost}"
     estimates = group_note(words, [*extremes, grouped["A"].median()])
-    assert estimates.startswith(f"Each group by itself: {lost} the highest and the lowest are exact. “About” marks ")
+    assert estimates.startswith(f"Each group by itself: {lost} “About” marks ")
     assert group_note(words, [grouped["A"].mean()]).startswith("Each group by itself. “About” marks an estimate: ")
     assert group_note(words, []) == "Each group by itself."
-    moved = group_note(words, [grouped["A"].max(), grouped["A"].mode()])
-    assert " and every value was moved to the middle of its bucket, by at most 2.5; for such data " in moved
+    assert "exact" not in estimates
 
 
 def test_an_open_end_of_a_group_is_not_called_exact() -> None:
     release = made({("A", 0): 900, ("A", 1): 900, ("B", 0): 90}, by="g", width=5)
     edges = OpenEdges.of("number", [Cut(Fraction(0), False), Cut(Fraction(10), False)])
     grouped = replace(release, spec=replace(release.spec, partitions=(edges,))).by_group()
-    words, loss = Words(shown("groups").spec, 27), "left out; among the rest"
+    words = Words(shown("groups").spec, 27)
     ends = [grouped["A"].min(), grouped["B"].min(), grouped["A"].median()]
     assert ends[0].accuracy is None and ends[0].text == "below 0"
     certain = "Where a range is open on one side, only its closed end is guaranteed."
     assert certain in group_note(words, ends) and "exact" not in group_note(words, ends)
-    assert grouped["A"].max().text == "0–10"
+    assert grouped["A"].max().text == "0–10 or more"
     told = group_note(words, [*ends, grouped["A"].max()])
-    assert f"{loss} a highest or lowest value between two limits is exact. {certain}" in told
+    assert f"may lie beyond the highest and the lowest shown. {certain}" in told and "exact" not in told

@@ -81,12 +81,15 @@ def test_what_does_not_count(
         (ONE, "z", {"width": 5, "derive": {"z": "x + y"}, "where": "y > 1", "kind": "number"},
          ["Counted: readable values of z, in records where y > 1.", "Here z is x + y."]),
         (ONE, "x", {"width": 5, "unit": "u", "max_buckets_per_unit": 2},
-         ["Counted: readable values of x, in records with u.", "Each unit (u) counts in at most 2 buckets."]),
+         ["Counted: readable values of x, in records with u.",
+          "What counts is each unit (u) once in at most 2 ranges; nothing is guaranteed of the column itself."]),
         (POINT, ["x", "y"], {"width": 5, "unit": "u", "max_buckets_per_unit": 1},
-         ["Counted: readable points (x, y), in records with u.", "Each unit (u) counts in at most 1 cell."]),
+         ["Counted: readable points (x, y), in records with u.",
+          "What counts is each unit (u) in one cell; nothing is guaranteed of the column itself."]),
         (GROUPS, "x", {"width": 5, "by": "g", "unit": "u", "max_buckets_per_unit": 2},
          ["Counted: readable values of x, in records with g and u.",
-          "Each unit (u) counts in at most 2 buckets of all groups together."]),
+          "What counts is each unit (u) once in at most 2 ranges of all groups together; nothing is guaranteed of the "
+          "column itself."]),
         (GROUPS, "x", {"width": 5, "by": "g", "unit": "u", "per_unit": "max"},
          ["Counted: readable values of x, in records with g and u.",
           "Each unit (u) counts once, with its highest x, in the group that has it."]),
@@ -198,8 +201,13 @@ def spec(shape: str) -> Spec:
 
 def test_many_buckets_of_a_unit() -> None:
     many = replace(spec("units"), max_buckets_per_unit=2000)
-    assert conditions(many)[-1] == "Each unit (u) counts in at most 2 000 buckets."
-    assert conditions(many, bucketed=False)[-1] == "Each unit (u) contributes at most 2 000 distinct values."
+    ranges, values = "each unit (u) once in at most 2 000 ranges", "at most 2 000 different values of each unit (u)"
+    assert conditions(many)[-1] == f"What counts is {ranges}; nothing is guaranteed of the column itself."
+    assert (
+        conditions(many, bucketed=False)[-1] == f"What counts is {values}; nothing is guaranteed of the column itself."
+    )
+    both = f"{ranges}, and in answers drawn separately {values}"
+    assert conditions(many, asked=True)[-1] == f"What counts is {both}; nothing is guaranteed of the column itself."
 
 
 def test_captions() -> None:

@@ -43,17 +43,19 @@ FRAME = pd.DataFrame({"x": ["1.234,56 €"] * 300, "n": [7.0] * 300})
 
 
 @pytest.mark.parametrize("dtype", ["str", object, "category"])
-def test_texts_in_pandas_are_warned_of_too(dtype: Any) -> None:
-    words = r"Column 'x' is read as numbers written like 1234\.5; other cells are not counted\. If cells are written"
-    with pytest.warns(ReadingWarning, match=words):
-        flexdp.release(FRAME.astype({"x": dtype}), "x", width=5, **SPEND)
-    with pytest.warns(ReadingWarning, match="This column of values is read as numbers"):
-        flexdp.release(FRAME["x"].astype(dtype), width=5, **SPEND)
-    with pytest.warns(ReadingWarning, match="numbers written like 1,234"):
-        flexdp.summary(FRAME.astype({"x": dtype}), ["x"], thousands=",", width=5, **SPEND)
-    with pytest.warns(ReadingWarning, match=r"^Column 'x' is read as numbers"):
-        options: dict[str, Any] = {"separately": True, "width": 5, "kind": {"n": "number"}}
-        flexdp.release(FRAME.astype({"x": dtype, "n": object}), ["x", "n"], **options, **SPEND)
+@pytest.mark.parametrize("cells", [["1.234,56 €"], [7.0], [True]], ids=str)
+def test_columns_of_pandas_are_warned_of_by_the_request_alone(cells: list[Any], dtype: Any) -> None:
+    for frame in (pd.DataFrame({"x": cells * 300, "n": 7.0}), pd.DataFrame({"x": cells * 300, "n": 7.0}).astype(dtype)):
+        words = (
+            r"Column 'x' is read as numbers written like 1234\.5; other cells are not counted\. If cells are written"
+        )
+        with pytest.warns(ReadingWarning, match=words):
+            flexdp.release(frame, "x", **SPEND)
+        with pytest.warns(ReadingWarning, match="This column of values is read as numbers"):
+            flexdp.release(frame["x"], **SPEND)
+        with pytest.warns(ReadingWarning, match=r"^Column 'x' is read as numbers"):
+            options: dict[str, Any] = {"separately": True, "exact": True, "kind": {"n": "number"}}
+            flexdp.release(frame, ["x", "n"], **options, **SPEND)
 
 
 def test_whether_there_is_a_warning_depends_on_no_cell() -> None:
@@ -88,6 +90,7 @@ def test_nothing_is_said_where_a_kind_or_a_type_is_declared(table: Path) -> None
         flexdp.release([1.0, 2.0] * 200, width=5, **SPEND)
         flexdp.release(FRAME, "x", width=5, kind="number", **SPEND)
         flexdp.release(FRAME, "n", width=5, **SPEND)
+        flexdp.release(FRAME, "x", bounds=(0, 5), **SPEND)
         flexdp.release(FRAME.astype({"x": "string"}), "x", **SPEND)
 
 

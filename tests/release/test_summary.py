@@ -196,13 +196,17 @@ def test_columns_of_no_kind_are_refused_until_they_are_left_out() -> None:
     table = pl.DataFrame({"x": ["a"] * 300, "tags": [["a"]] * 300})
     with pytest.raises(InputError, match=r"column 'tags' is declared as .*cannot be released. Leave it out: skip="):
         flexdp.summary(table, **SPEND)
-    objects = pd.DataFrame({"x": [1.0], "o": pd.Series(["a"], dtype=object), "p" * 999: pd.Series([1], dtype=object)})
+    objects = pd.DataFrame({"x": [1.0], "o": ["a"], "p" * 999: [1]})
+    with pytest.raises(
+        InputError, match=r"columns is missing: pandas infers types from cells. Name each with its kind"
+    ):
+        flexdp.summary(objects, **SPEND)
     with pytest.raises(
         InputError, match=r"'o' declares no type. Declare how to read it, for example kind={'o': 'text'}, or"
     ):
-        flexdp.summary(objects, **SPEND)
+        flexdp.summary(objects, **SPEND, kind={"x": "number"})
     with pytest.raises(InputError) as refused:
-        flexdp.summary(objects, **SPEND, kind={"o": "text"})
+        flexdp.summary(objects, **SPEND, kind={"x": "number", "o": "text"})
     assert len(str(refused.value)) < 300
     assert list(flexdp.summary(table, **SPEND, skip="tags")) == ["x"]
 

@@ -214,21 +214,20 @@ def test_the_reach_is_that_of_the_mathematics() -> None:
 
 def test_what_a_release_by_unit_says() -> None:
     frame = pl.DataFrame({"id": [i % 3000 for i in range(9000)], "x": [i % 40 for i in range(9000)]})
-    released = flexdp.release(
-        frame, "x", epsilon=1, delta="1e-6", width=10, unit="id", max_buckets_per_unit=2, bounds=(0, 39)
-    )
+    capped = {"unit": "id", "max_buckets_per_unit": 2, "cap_report": False}
+    released = flexdp.release(frame, "x", epsilon=1, delta="1e-6", width=10, bounds=(0, 39), **capped)
     assert released.max_drop == 53
-    assert str(released.max()) == "Highest x: 30 or more. This is exact."
+    assert str(released.max()) == "Highest x, each unit (id) once in at most 2 ranges: 30 or more. This is exact."
     assert released.conditions == (
         "Counted: readable values of x limited to 0–39, in records with id.",
-        "Each unit (id) counts in at most 2 buckets.",
+        "What counts is each unit (id) once in at most 2 ranges; nothing is guaranteed of the column itself.",
     )
-    assert "At most 53 units (id) per bucket, and at most " in str(released.mode())
+    assert "So counted, at most 53 units (id) per bucket, and at most " in str(released.mode())
     assert "for each id: an observer who was 50% sure that a given id is in the data" in str(released.privacy)
     text = released.to_json()
     assert Release.from_json(text).to_json() == text
     lowest = flexdp.release(frame, "x", epsilon=1, delta="1e-6", unit="id", per_unit="max", exact=True).min()
-    assert str(lowest).startswith("Lowest value of the highest x per id: ")
+    assert str(lowest).startswith("Lowest x per unit (id), taking each unit's highest: ")
 
 
 def test_a_certified_total_bounds_what_was_left_out() -> None:
@@ -300,21 +299,22 @@ def test_records_that_lack_a_group_or_a_unit_are_not_spoken_of() -> None:
     assert str(by.by_group()["a"].max()).startswith(
         "Highest v (g a): 1–2. At most 27 records per bucket were left out; "
     )
-    both = flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=2, **spend)
+    both = flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=2, cap_report=False, **spend)
     assert both.conditions == (
         "Counted: readable values of v, in records with g and u.",
-        "Each unit (u) counts in at most 2 buckets of all groups together.",
+        "What counts is each unit (u) once in at most 2 ranges of all groups together; nothing is guaranteed of the "
+        "column itself.",
     )
-    assert "At most 53 units (u) per bucket and g were left out; " in str(both.max())
+    assert "So counted, at most 53 units (u) per bucket and g were left out; " in str(both.max())
     one = flexdp.release(table, "v", by="g", unit="u", per_unit="max", **spend)
-    assert str(one.max()).startswith("Highest value of the highest v per u: 1–2. ")
+    assert str(one.max()).startswith("Highest v per unit (u), taking each unit's highest: 1–2. ")
     assert one.conditions[1] == "Each unit (u) counts once, with its highest v, in the group that has it."
 
 
 def test_a_certificate_tells_how_the_budget_is_shared() -> None:
     table = pa.table({"v": [1.5] * 900, "u": list(range(900))})
     shared = flexdp.release(
-        table, "v", epsilon=1, delta="1e-6", width=1, unit="u", max_buckets_per_unit=2, certify="0.1"
+        table, "v", epsilon=1, delta="1e-6", width=1, unit="u", max_buckets_per_unit=2, certify="0.1", cap_report=False
     ).certificate()
     assert shared.evidence.holds and shared.total_evidence is not None and shared.total_evidence.holds
     assert shared.evidence.epsilon == Fraction("0.45") and shared.total_evidence.epsilon == Fraction("0.05")
@@ -333,7 +333,8 @@ def test_what_is_said_where_nothing_survived() -> None:
         "Nothing survived, so there is no highest v to report. "
         "A bucket is certain to be published only if it holds at least 28 records."
     )
-    by = str(flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=1, **spend).max())
+    capped = {"unit": "u", "max_buckets_per_unit": 1, "cap_report": False}
+    by = str(flexdp.release(table, "v", by="g", **capped, **spend).max())
     assert (
         by.startswith("Nothing survived, so there is no highest v to report. A bucket is certain")
         and "28 units (u)" in by
@@ -355,7 +356,7 @@ def test_a_page_bounds_what_counts_and_not_the_records() -> None:
 def test_the_mechanism_of_a_release_promises_what_the_release_does() -> None:
     table = {"pid": [str(i % 40) for i in range(400)], "age": [float(i % 7) for i in range(400)]}
     asked: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "width": 1, "bounds": (0, 7)}
-    release = flexdp.release(pa.table(table), "age", unit="pid", max_buckets_per_unit=2, **asked)
+    release = flexdp.release(pa.table(table), "age", unit="pid", max_buckets_per_unit=2, cap_report=False, **asked)
     assert release.mechanism.privacy == release.privacy and release.privacy.unit == "pid"
     plain = flexdp.release(pa.table(table), "age", **asked)
     told = plain.mechanism.privacy

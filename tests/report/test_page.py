@@ -359,7 +359,7 @@ def test_groups_without_buckets_are_exact_in_the_table_as_in_the_answers() -> No
     assert f"{ends} “About” marks an estimate" in bucketed
     assert "1–2" in bucketed and "half a bucket" not in bucketed
     by_unit = flexdp.release(frame, "x", exact=True, unit="company", max_buckets_per_unit=1, **spend).to_html()
-    assert note.format("units (company)") in by_unit and "companys" not in by_unit
+    assert note.format("units (company)").replace(": at", ": so counted, at") in by_unit and "companys" not in by_unit
     texts = flexdp.release(frame, "g", epsilon=1, delta="1e-6", by="company_half").to_html()
     assert note.format("records") in texts
 

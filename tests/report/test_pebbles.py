@@ -276,6 +276,22 @@ def test_measured_accuracy_is_drawn_as_it_is() -> None:
     assert "∞" in accuracy_chart(measured([0], [None, 20]))
 
 
+def test_a_promise_without_alpha_is_refused_with_what_is_missing() -> None:
+    """Both numbers were given: what is missing are bounds, without which values far out are left out."""
+    known = {"records_at_least": 10_000, "bars": 20}
+    told = (Bucketing(width=5) >> Dropping(1, "1e-6") >> ReadOff(Max())).accuracy(**known)
+    assert told.alpha is None
+    with pytest.raises(InputError) as refused:
+        accuracy_chart(measured([0]), promised=told)
+    assert str(refused.value) == (
+        "promised must have a known alpha; got one that knows only of at most 27 records from each bucket. Derive it "
+        "with records_at_least and bars, from steps that keep the number of records: buckets do with bounds that "
+        "clamp, and steps that declare keeps_records."
+    )
+    bounded = (Bucketing(width=5, bounds=(0, 100)) >> Dropping(1, "1e-6") >> ReadOff(Max())).accuracy(**known)
+    assert "promised: β = 2.5 at α = 0.054" in accuracy_chart(measured([0]), promised=bounded)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

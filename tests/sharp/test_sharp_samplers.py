@@ -100,6 +100,24 @@ def test_weights_by_hand() -> None:
     assert mechanism.law(window) == {t: Fraction(w, sum(weights.values())) for t, w in weights.items()}
 
 
+@pytest.mark.parametrize("level", ["1/100", "1/2", "99/100"])
+@pytest.mark.parametrize("far", [0, 1_700_000_000_000_000])
+def test_empty_space_far_from_the_records_does_not_slow_a_draw(level: str, far: int) -> None:
+    """The weight of all blocks is the true weight times the number of candidates that are tried, on average."""
+    values = [far + 31_557 * place * place for place in range(2300)]
+    prior = universal(INTEGERS)
+    mechanism = ExponentialQuantile(goal=Goal.quantile(Fraction(level)), epsilon=Fraction(9, 10), prior=prior)
+    window = column(values).fetch(Request(windows=(mechanism.near,))).windows[0]
+    true = sum(
+        ((prior.total if each.high is None else prior.before(each.high)) - ((each.low and prior.before(each.low)) or 0))
+        * each.weight
+        for each in mechanism.segments(window)
+    )
+    blocks = mechanism._blocks(window, every=True)  # the others become these in one step
+    weighed = sum(block.weight for block in blocks)
+    assert true <= weighed <= 4 * true
+
+
 def test_no_candidate_in_the_span() -> None:
     mechanism = ExponentialQuantile(goal=HALF, epsilon=Fraction(1), prior=PRIOR, span=Span(7, 20))
     window = column((8, 9)).fetch(Request(windows=(mechanism.near,))).windows[0]

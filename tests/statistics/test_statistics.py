@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -240,9 +243,103 @@ def test_every_statistic_has_a_name(statistic: Statistic) -> None:
 
 
 def test_statistics_that_jump_have_no_finite_sensitivity() -> None:
-    for statistic in (Mode(), MaxAtLeast(3), Top(2)):
+    for statistic in (Mode(), Distinct()):
         assert statistic.sensitivity(0) == 0
         assert statistic.sensitivity(0.1) == math.inf
+    for statistic in (MaxAtLeast(3), Top(2)):
+        assert statistic.sensitivity(0) == math.inf
+        assert equal_size_sensitivity(statistic, 0) == 0
+        assert equal_size_sensitivity(statistic, 0.1) == math.inf
+
+
+def _number_gap(a: Any, b: Any) -> float:
+    if a is None or b is None:
+        return 0.0 if a is b else math.inf
+    return float(abs(a - b))
+
+
+def _set_gap(a: Any, b: Any) -> float:
+    return float(max(max(min(abs(x - y) for y in b) for x in a), max(min(abs(x - y) for y in a) for x in b)))
+
+
+def _other(a: Any, b: Any) -> float:
+    return 0.0 if a == b else math.inf
+
+
+SIZED: list[tuple[Statistic, Callable[[Any, Any], float]]] = [  # not the same for x and 2x
+    (MaxAtLeast(2), _other),
+    (MaxAtLeast(4), _number_gap),
+    (Top(1), _other),
+    (Top(2), _other),
+    (Count(), _number_gap),
+    (CountAbove(0), _number_gap),
+    (Sum(), _number_gap),
+    (KthLargest(2), _number_gap),
+    (KthLargest(3), _number_gap),
+    (InterpolatedQuantile("1/4"), _number_gap),
+    (InterpolatedQuantile("0.9"), _number_gap),
+    (SampleVariance(), _number_gap),
+]
+SHAPED: list[tuple[Statistic, Callable[[Any, Any], float]]] = [
+    (Max(), _number_gap),
+    (Min(), _number_gap),
+    (Range(), _number_gap),
+    (Median(), _number_gap),
+    (MidpointMedian(), _number_gap),
+    (IQR(), _number_gap),
+    *((Quantile(level), _number_gap) for level in ("0", "0.1", "1/4", "1/3", "1/2", "2/3", "0.9", "1")),
+    (Support(), _set_gap),
+    (Mode(), _other),
+    (Distinct(), _number_gap),
+    (Mean(), _number_gap),
+    (TrimmedMean("0.1"), _number_gap),
+    (TrimmedMean("1/3"), _number_gap),
+    (Std(), _number_gap),
+    (Variance(3), _number_gap),
+]
+
+
+def _winf(x: tuple[int, ...], y: tuple[int, ...], keys: tuple[int, ...]) -> int:
+    """The distance of the normalised histograms: as often repeated as the other is large, in order."""
+    one, two = sum(x), sum(y)
+    xs = [key for key, count in zip(keys, x, strict=True) for _ in range(count * two)]
+    ys = [key for key, count in zip(keys, y, strict=True) for _ in range(count * one)]
+    return max(abs(a - b) for a, b in zip(xs, ys, strict=True))
+
+
+@pytest.fixture(scope="module")
+def small() -> tuple[list[Histogram], list[tuple[int, int, int]]]:
+    """All histograms of up to four records at each of three keys, and the distances of all pairs."""
+    keys = (0, 1, 3)
+    shapes = [counts for counts in product(range(5), repeat=3) if any(counts)]
+    tables = [Histogram.from_counts({k: n for k, n in zip(keys, counts, strict=True) if n}) for counts in shapes]
+    apart = [(i, j, _winf(shapes[i], shapes[j], keys)) for i, j in combinations(range(len(shapes)), 2)]
+    return tables, apart
+
+
+@pytest.mark.parametrize(("statistic", "gap"), [*SIZED, *SHAPED], ids=lambda each: getattr(each, "name", ""))
+def test_sensitivities_cover_all_pairs_of_small_histograms(
+    statistic: Statistic,
+    gap: Callable[[Any, Any], float],
+    small: tuple[list[Histogram], list[tuple[int, int, int]]],
+) -> None:
+    """Between histograms of any size, by the distance of their shapes; and between those of equal size."""
+    tables, apart = small
+    defined = [table.size > 1 or not isinstance(statistic, SampleVariance) for table in tables]
+    values = [statistic(table) if known else None for table, known in zip(tables, defined, strict=True)]
+    worst, equal = dict.fromkeys(range(4), 0.0), dict.fromkeys(range(4), 0.0)
+    for i, j, distance in apart:
+        if defined[i] and defined[j]:
+            found = gap(values[i], values[j])
+            worst[distance] = max(worst[distance], found)
+            if tables[i].size == tables[j].size:
+                equal[distance] = max(equal[distance], found)
+    for distance in range(4):
+        assert worst[distance] <= statistic.sensitivity(distance) + 1e-12, f"{statistic.name} at {distance}"
+        assert equal[distance] <= equal_size_sensitivity(statistic, distance) + 1e-12, f"{statistic.name} at {distance}"
+    sized = (statistic, gap) in SIZED
+    assert (worst[0] > 1e-12) is sized and (statistic.sensitivity(0) == math.inf) is sized
+    assert equal[0] == 0
 
 
 def test_counts_beyond_64_bits_in_total() -> None:

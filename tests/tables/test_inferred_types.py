@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,9 @@ from _support.private import private_bars
 import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
+from flexdp._release.reading import warn_of_reading
+from flexdp.tables.declared import Column
+from flexdp.tables.opening import open_table
 
 ROWS = 120
 CALM = {
@@ -100,25 +105,34 @@ def test_whole_numbers_written_as_decimals_stay_integers_beside_a_text(role: str
     assert calm == beside
 
 
-def test_the_dtype_decides_nothing_but_the_refusal_of_texts() -> None:
+def test_the_dtype_decides_nothing() -> None:
     cells = [1, 0, 1, 7]
     frames = [
         pd.DataFrame({"c": pd.Series(cells, dtype=dtype), "x": [1.0, 2.0, 3.0, 4.0]})
-        for dtype in (np.int64, np.uint8, np.float32, object, "str", "category", "Sparse[int64]")
+        for dtype in (np.int64, np.uint8, np.float32, np.complex64, object, "str", "category", "Sparse[int64]")
     ]
-    for asked in ({"kind": "integer"}, {"kind": "number"}, {"width": 2}, {"kind": "date"}, {"kind": "boolean"}):
+    for asked in ({}, {"kind": "integer"}, {"kind": "number"}, {"width": 2}, {"kind": "date"}, {"kind": "boolean"},
+                  {"kind": "text"}):  # fmt: skip
         counts = [tally(frame, "c", **asked) for frame in frames]
         assert all(each == counts[0] for each in counts), asked
+    assert tally(frames[0], "c") == {(1.0,): 2, (0.0,): 1, (7.0,): 1}
+    assert tally(frames[5], "c", kind="text") == {}  # a number is no text, since nobody knows how it was written
     groups = [tally(frame, "x", width=9, by="c", by_kind="integer") for frame in frames]
     assert all(each == {(0, 0): 1, (1, 0): 2, (7, 0): 1} for each in groups)
-    for frame in frames:
-        held = frame["c"].dtype in (object, "str")
-        for asked in ({"column": "c", "kind": "text"}, {"column": "x", "width": 1, "by": "c", "by_kind": "text"}):
-            if held:
-                tally(frame, **asked)
-            else:
-                with pytest.raises(InputError, match=r"Load the column as text \(dtype=str\)"):
-                    prepare(frame, **asked)
+
+
+def test_a_column_that_nobody_declared_cannot_have_a_kind() -> None:
+    for wrong in ({"kind": "number"}, {"timestamp": True}, {"wide": True}, {"strict": True}, {"follows": True}):
+        with pytest.raises(TypeError):
+            Column(name="c", type_name="inferred", undeclared=True, inferred=True, **{"kind": None, **wrong})
+    with pytest.raises(TypeError):
+        Column(name="c", type_name="int64", kind=None, inferred=True)
+    series = [pd.Series([1]).astype(dtype) for dtype in (int, float, bool, object, "str", "category", "Sparse[int64]",
+                                                         "datetime64[s]", "timedelta64[s]", complex)]  # fmt: skip
+    series += [pd.Series([dt.datetime(2024, 5, 1, tzinfo=dt.UTC)]), pd.Series([dt.date(2024, 5, 1)])]
+    series += [pd.Series(pd.period_range("2024", periods=1)), pd.Series(pd.interval_range(0, 1))]
+    columns = {open_table(pd.DataFrame({"c": each})).column("c") for each in series}
+    assert len(columns) == 1
 
 
 @pytest.mark.parametrize("cells", [[7], [7.5], [True], ["a"], [None], [7, "a"], []], ids=str)
@@ -132,14 +146,50 @@ def test_nothing_said_of_labels_of_an_inferred_dtype_is_refused_whatever_it_is(c
         assert prepare(shape, "c", width=5).kind == "number"
 
 
-@pytest.mark.parametrize("cells", [["a"], [None], [7, "a"]], ids=str)
-def test_texts_and_objects_without_buckets_need_a_kind(cells: list[Any]) -> None:
-    frame = pd.DataFrame({"c": pd.Series(cells, dtype=object)})
-    for shape in (frame, frame.assign(c=frame["c"].astype("str"))):
-        with pytest.raises(InputError, match="kind is missing: pandas infers the type of column 'c'"):
-            prepare(shape, "c")
-    assert prepare(pd.DataFrame({"c": [7]}), "c").kind == "number"
-    assert prepare(pd.DataFrame({"c": [7.5]}), "c").kind == "number"
+@pytest.mark.parametrize("cells", [["a"], [None], [7, "a"], [7], [True], [dt.datetime(2024, 5, 1)]], ids=str)
+def test_a_column_without_a_kind_is_read_as_numbers_with_a_warning(cells: list[Any]) -> None:
+    frame = pd.DataFrame({"c": pd.Series(cells), "n": pd.array([1] * len(cells), dtype="Int64")})
+    words = r"^Column 'c' is read as numbers written like 1234\.5; other cells are not counted"
+    for shape in (frame, frame.astype({"c": object}), frame.astype({"c": "category"})):
+        assert prepare(shape, "c").kind == "number"
+        with pytest.warns(flexdp.ReadingWarning, match=words):
+            warn_of_reading(prepare(shape, "c"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for asked in ({"width": 5}, {"kind": "boolean"}, {"column": "n", "by": "c", "by_kind": "integer"}):
+                warn_of_reading(prepare(shape, **{"column": "c", **asked}))
+        for asked in ({"kind": "text"}, {"column": "n", "by": "c", "by_kind": "text"}):
+            with pytest.warns(flexdp.ReadingWarning, match=r"^Column 'c' is read as texts; those that read as numbers"):
+                warn_of_reading(prepare(shape, **{"column": "c", **asked}))
+
+
+def test_texts_that_pandas_may_hold_as_numbers_are_not_asked_for() -> None:
+    for zips in (["01234", "05678"], [1234, 5678], ["01234", "D-5"]):
+        frame = pd.DataFrame({"z": zips, "x": [1.0, 2.0]})
+        for where in ("z = '01234'", "z IN ('D-5', '01234')", "z <> '2024-05-01'"):
+            with pytest.raises(InputError, match=r"where: pandas may hold '.*' in column 'z' as a number.*'string'"):
+                prepare(frame, "x", kind="number", where=where)
+        with pytest.raises(InputError, match=r"groups: pandas may hold texts of column 'z' .*dtype='string'"):
+            prepare(frame, "x", kind="number", by="z", by_kind="text", groups=["01234"])
+        declared = frame.astype({"z": "string"})
+        assert sum(tally(declared, "x", kind="number", where="z <> '01234'").values()) == 2 - ("01234" in zips)
+
+
+def test_without_a_literal_columns_of_pandas_are_not_compared() -> None:
+    for u in ([1, 2], ["a", 2], [dt.datetime(2024, 5, 1)] * 2):
+        frame = pd.DataFrame({"u": u, "w": u, "k": pd.array([1, 2], dtype="Int64")})
+        for where, words in {
+            "u = w": r"nothing tells how they are compared. Write number\(u\) = number\(w\)",
+            "u < w": r"so nothing tells how they are ordered. Write number\(u\) < number\(w\)",
+            "u - w > 3": r"nothing tells what their difference is. Write number\(u\) - number\(w\), or date",
+            "coalesce(u, w) = w": r"so nothing tells how they are compared",
+        }.items():
+            with pytest.raises(InputError, match=words):
+                prepare(frame, "k", where=where)
+        with pytest.raises(InputError, match=r"nothing tells how column 'u' is read.*Write number\(u\)"):
+            prepare(frame, "z", kind="number", derive={"z": "coalesce(u, w)"})
+        for where in ("u = k", "number(u) = w", "u - w > 3 AND u > 1", "coalesce(u, w) IS NOT NULL"):
+            prepare(frame, "k", where=where)
 
 
 def test_declared_dtypes_of_pandas_need_no_kind() -> None:
@@ -289,7 +339,7 @@ def test_lazy_frames_over_text_files_are_refused(texts: tuple[Path, Path]) -> No
             prepare(source, "x")
 
 
-def test_relations_over_text_files_are_refused(texts: tuple[Path, Path]) -> None:
+def test_relations_over_text_files_and_frames_of_pandas_are_refused(texts: tuple[Path, Path]) -> None:
     lines, objects = texts
     con = duckdb.connect()
     con.execute(f"CREATE VIEW v AS SELECT x + 1 AS x FROM '{lines}'")
@@ -310,6 +360,21 @@ def test_relations_over_text_files_are_refused(texts: tuple[Path, Path]) -> None
         with pytest.raises(InputError, match=r"relation over a text file.*Pass the file's path itself"):
             prepare(source, "x")
     con.register("arrow", pa.table({"x": [1, 2]}))
+    held = pd.DataFrame({"x": [1, 2]})
+    con.register("framed", held)
+    con.register("arrays", {"x": np.array([1, 2])})
+    con.execute("CREATE VIEW over AS FROM framed")
+    for source in (
+        (con, "framed"),
+        con.table("arrays"),
+        (con, "over"),
+        con.sql("FROM held WHERE x > 0"),
+        con.from_df(held).project("x + 1 AS x"),
+        con.sql("SELECT x FROM kept UNION ALL SELECT x FROM held"),
+    ):
+        for asked in ({}, {"rows_are_records": True}):
+            with pytest.raises(InputError, match=r"relation over a pandas frame.*Pass the frame itself"):
+                prepare(source, "x", **asked)
     for source in (
         con.table("kept"),
         (con, "kept"),

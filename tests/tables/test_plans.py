@@ -150,6 +150,23 @@ def test_relations_of_duckdb_that_are_refused(text: str) -> None:
     assert con.execute("SELECT current_setting('explain_output')").fetchall() == [("physical_only",)]
 
 
+def test_a_connection_with_locked_settings_gives_its_tables() -> None:
+    """Its plans cannot be shown, so that queries are refused, by the name of the setting."""
+    con = duckdb.connect()
+    fill_duckdb(con)
+    con.execute("CREATE VIEW v AS SELECT x AS y FROM t WHERE x > 3")
+    con.execute("CREATE TABLE stored AS FROM v")
+    con.execute("CREATE TABLE drawn (x DOUBLE, y AS (x + random()))")
+    con.execute("SET lock_configuration = true")
+    assert bars((con, "stored")) == bars((con, "v"), rows_are_records=True) != {}
+    for source in ((con, "v"), con.sql("SELECT x AS y FROM t LIMIT 3")):
+        with pytest.raises(InputError, match="configuration is locked") as refusal:
+            prepare(source, "y", width=1)
+        assert "rows_are_records=True" in str(refusal.value)
+    with pytest.raises(InputError, match="randomness"):
+        prepare((con, "drawn"), "y", width=1)
+
+
 @pytest.mark.parametrize("text", [*PASSED, *ALSO_IN_DUCKDB])
 def test_relations_of_duckdb_that_pass(text: str) -> None:
     con = duckdb.connect()

@@ -1,8 +1,9 @@
-"""Progress reveals the size of a table: the caller's DuckDB connection shows none while it counts."""
+"""Progress and profiles reveal the size of a table: the caller's DuckDB connection shows none while it counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -86,3 +87,46 @@ def test_releases_leave_the_setting_alone(con: Any, source: str) -> None:
     con.execute("SET enable_progress_bar = true")
     flexdp.release((con, "visits") if source == "connection" else con.table("visits"), "x", width=5, **SPEND)
     assert shown(con) == (True, True)
+
+
+PROFILE = "SELECT current_setting('enable_profiling'), current_setting('profiling_output')"
+
+
+@pytest.mark.parametrize("coverage", ["SELECT", "ALL"])
+@pytest.mark.parametrize("form", ["query_tree", "json", "no_output"])
+def test_a_profile_shows_no_number_of_rows(
+    form: str, coverage: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    con, rows, path = duckdb.connect(), "48317", tmp_path / "profile.json"
+    con.execute(f"CREATE TABLE visits AS SELECT i % 50 AS x FROM range({rows}) r(i)")
+    con.execute(f"SET profiling_coverage = '{coverage}'")
+    con.execute(f"SET enable_profiling = '{form}'")
+    if form == "json":
+        con.execute(f"SET profiling_output = '{path}'")
+    before = con.execute(PROFILE).fetchall()
+    capfd.readouterr()
+
+    def shown() -> str:
+        told = "".join(capfd.readouterr()) + (path.read_text() if path.exists() else "")
+        return told.replace(",", "").replace(".", "")
+
+    for source in ((con, "visits"), con.table("visits")):
+        for asked in ({"width": 5}, {}, {"ask": ["max", "count"]}):
+            flexdp.release(source, "x", **asked, **SPEND)
+            assert rows not in shown()
+        prepare(source, "x", width=5, where="x > 3")
+        assert rows not in shown()
+    assert con.execute(PROFILE).fetchall() == before
+    con.execute("SELECT count(*) FROM (SELECT x + 1 AS y FROM visits) WHERE y > random()").fetchall()
+    assert (rows in shown()) is (form != "no_output"), "the control: it profiles again, and shows the number"
+
+
+def test_a_profile_that_cannot_be_turned_off_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE visits AS SELECT i % 50 AS x FROM range(48317) r(i)")
+    con.execute("SET enable_profiling = 'json'")
+    con.execute("SET lock_configuration = true")
+    for source in ((con, "visits"), con.table("visits")):
+        with pytest.raises(flexdp.InputError, match=r"profiles queries.*Run PRAGMA disable_profiling"):
+            prepare(source, "x", width=5)
+    assert "48317" not in "".join(capfd.readouterr())

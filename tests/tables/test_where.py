@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import random
 import sqlite3
@@ -20,6 +21,7 @@ import pytest
 from _support.command import flexdp as flexdp_command
 from _support.filters import CANONICAL, REFUSED
 from _support.lite import opened
+from _support.private import private_bars
 
 import flexdp
 from flexdp import InputError, Release
@@ -203,8 +205,8 @@ def test_cells_without_a_type_are_read_as_what_they_are_compared_with(suffix: st
     elif suffix == "pandas":
         source = frame
     for where, wanted in OF_TEXT.items():
-        if suffix == "pandas" and ("when" in where or "id" in where):
-            continue  # objects hold no offsets, and of integers those that any dtype could hold
+        if suffix == "pandas" and ("id" in where or "'01234'" in where or "text(" in where or "= '2" in where):
+            continue  # of integers those that any dtype could hold, and no texts that it could hold as numbers
         assert passing(source, where, kind="integer") == wanted, where
 
 
@@ -230,7 +232,10 @@ def test_a_filter_on_numbers_that_pandas_has_inferred() -> None:
     frame = pd.DataFrame({"k": [0, 1, 2], "x": [1.5, np.nan, np.inf], "i": [1, 2, 3], "b": [True, False, True]})
     assert passing(frame, "x > 1", kind="integer") == [0]
     assert passing(frame, "i >= 2 AND b = TRUE", kind="integer") == [2]
-    with pytest.raises(InputError, match="cannot be read as a text"):
+    assert passing(frame, "i = 'one' OR i LIKE '%'", kind="integer") == []
+    with pytest.raises(
+        InputError, match=r"pandas may hold '1' in column 'i' as a number.*Write a number without quotes"
+    ):
         prepare(frame, "k", kind="integer", where="i = '1'")
 
 
@@ -534,3 +539,42 @@ def test_nested_values_take_time_in_proportion(name: str) -> None:
 
     calls(2)  # loads modules
     assert calls(36) < 5 * calls(18)
+
+
+def test_differences_of_times_name_their_unit() -> None:
+    """A difference of datetimes is a number of seconds, of their days one of days; what is published says so."""
+    arrivals = [dt.datetime(2024, 3, 1, 23, 59), dt.datetime(2024, 2, 28, 12), dt.datetime(1, 1, 1), None]
+    departures = [dt.datetime(2024, 3, 2, 0, 1), dt.datetime(2024, 3, 1, 11), dt.datetime(1, 1, 1, 5), arrivals[0]]
+    frame = pl.DataFrame({"i": [0, 1, 2, 3], "a": arrivals, "b": departures}, schema_overrides={"i": pl.Int64})
+    pairs = [(after, before) for before, after in zip(arrivals, departures, strict=True) if before is not None]
+    for text, stated, wanted in (
+        ("b - a", "seconds(b - a)", [(after - before).total_seconds() for after, before in pairs]),
+        (
+            "seconds(b-a) / 60",
+            "seconds(b - a) / 60",
+            [(after - before).total_seconds() / 60 for after, before in pairs],
+        ),
+        ("date(b) - date(a)", "date(b) - date(a)", [(after.date() - before.date()).days for after, before in pairs]),
+        ("date(b)", "date(b)", [after.date() for after in departures]),
+    ):
+        request = prepare(frame, "stay", derive={"stay": text}, exact=True)
+        assert request.questions[0].spec.derived == (("stay", stated),)
+        keys = request.partition.centres(private_bars(request).parts[0])
+        assert sorted(keys.tolist()) == sorted(set(wanted))
+    for where, kept in {
+        "b - a > 7200": [1, 2], "seconds(b - a) > 7200": [1, 2], "date(b) - date(a) >= 1": [0, 1],
+        "date(b) = DATE '2024-03-01'": [1, 3], "date(a) < date(b)": [0, 1], "date(a) IS NULL": [3],
+    }.items():  # fmt: skip
+        request = prepare(frame, "i", where=where, exact=True)
+        assert sorted(private_bars(request).parts[0].tolist()) == kept
+        assert request.questions[0].spec.where == where.replace("b - a > 7200", "seconds(b - a) > 7200").replace(
+            "seconds(seconds(b - a))", "seconds(b - a)"
+        )
+
+
+@pytest.mark.parametrize("text", ["i --1 > 0", "i /* of all */ > 0", "i > 0 -- of all", "i > 0--1"])
+def test_a_filter_has_no_comments(text: str) -> None:
+    """In SQL each is a comment, or hides one."""
+    with pytest.raises(InputError, match="a filter has no comments"):
+        flexdp.query(pl.DataFrame({"i": [1]}), "i", where=text)
+    assert "GROUP BY" in flexdp.query(pl.DataFrame({"i": [1]}), "i", where="i - -1 > 0 AND i <> -(-1)", exact=True)

@@ -89,7 +89,11 @@ def test_every_reading_is_that_of_plain_python(form: str, tmp_path: Path) -> Non
     for kind, read in READERS.items():
         if form == "pandas" and kind == "integer":
             continue  # integers of an inferred dtype are limited in size
-        pairs = [(read(a), read(b)) for a, b in rows]
+        if form == "pandas" and kind == "text":  # what pandas may hold as something else is no text
+            texts = ("", "k.A.", "ä")
+            pairs = [(as_text(a) if a in texts else None, as_text(b) if b in texts else None) for a, b in rows]
+        else:
+            pairs = [(read(a), read(b)) for a, b in rows]
         for sign, holds in SIGNS.items():
             wanted = [k for k, (a, b) in enumerate(pairs) if a is not None and b is not None and holds(a, b)]
             assert passing(source, f"{kind}(a) {sign} {kind}(b)") == wanted, (kind, sign)

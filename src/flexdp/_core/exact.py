@@ -99,6 +99,10 @@ def _no_number(name: str, value: object) -> InputError:
         remedy = "Write a percentage as a fraction: 5% is 0.05."
     elif "," in given:
         remedy = "Write it without commas, like 1234.5."
+        if re.fullmatch("[-+]?[0-9]{0,20},[0-9]{1,20}(e[-+]?[0-9]{1,3})?", given, re.ASCII | re.IGNORECASE):
+            remedy = f"The decimal mark is a point: {given.replace(',', '.')}."
+        if re.fullmatch("[-+]?[1-9][0-9]{0,2},[0-9]{3}", given, re.ASCII):  # which may be meant for thousands
+            remedy = f"Write {given.replace(',', '')}; or {given.replace(',', '.')} if the comma is a decimal mark."
     return InputError(name, "must be a number", given=safe_repr(value), remedy=remedy)
 
 

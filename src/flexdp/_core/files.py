@@ -30,6 +30,7 @@ __all__ = [
 _BEYOND = 2**40
 _BLOCK = 2**20  # bytes read at once
 _DRAFT = ".flexdp-"  # begins the names of drafts
+_OPEN_FILES = "/proc/self/fd"  # where a file without a name is found
 _FOLDER = "flexdp-"  # and of private folders
 _OWNED = ".flexdp-in-use"  # in a private folder: locked as long as its process lives
 _ATTEMPTS = 100
@@ -50,7 +51,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary file beside ``path`` that takes its place at the end, or is removed if anything is raised.
 
     A link is followed: the file that it points to is replaced, not the link. A file that is write-protected is left
-    alone. The draft of a process that was killed is removed by the next one that writes to its folder.
+    alone. A draft has no name until it is finished, so that nothing is left of a process that is killed; where a drive
+    has no such files, the next process that writes to the folder removes it.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(Path(folder, "a.txt")) as draft:
@@ -61,15 +63,10 @@ def replacing(path: Path) -> Iterator[Path]:
     target = followed(path)
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError("write-protected")
-    _remove_stale_drafts(target.parent)
-    draft, held = _locked_draft(target.parent)
-    with closing(held):
-        try:
-            yield draft
-            draft.chmod(0o666 & ~_umask())
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
+    with _draft(target.parent) as draft:
+        yield draft
+        draft.chmod(0o666 & ~_umask())
+        _put(draft, target)
 
 
 @contextmanager
@@ -122,6 +119,66 @@ def _signature(path: str) -> tuple[int, ...]:
     if not stat.S_ISREG(found.st_mode):
         return ()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@contextmanager
+def _draft(folder: Path) -> Iterator[Path]:
+    """Make a draft for a file in a folder, without a name if that can be, and lock it as long as it is in use."""
+    _remove_stale_drafts(folder)
+    held = _nameless(folder)
+    if held is not None:
+        with closing(held):
+            yield Path(f"{_OPEN_FILES}/{held.fileno()}")
+        return
+    draft, held = _locked_draft(folder)
+    with closing(held):
+        try:
+            yield draft
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _nameless(folder: Path) -> BinaryIO | None:
+    """Make a file that vanishes with its process; None where system or drive have no such files."""
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not Path(_OPEN_FILES).is_dir():
+        return None
+    try:
+        held = os.fdopen(os.open(folder, flag | os.O_RDWR, 0o600), "r+b", buffering=0)
+    except OSError:  # the reason, if it is another one, ends the attempt to make one with a name as well
+        return None
+    with suppress(OSError):
+        lock(held)  # for the moment in which it has a name, and is not yet in place
+    return held
+
+
+def _put(draft: Path, target: Path) -> None:
+    """Put a finished draft in place of a file."""
+    if draft.parent != Path(_OPEN_FILES):
+        draft.replace(target)
+        return
+    name = Path(tempfile.mktemp(prefix=_DRAFT, dir=target.parent))  # linking to it fails if it exists
+    try:
+        try:
+            _link(draft, name)
+        except OSError:  # a drive without hard links
+            shutil.copyfile(draft, name)
+            shutil.copymode(draft, name)
+        name.replace(target)
+    finally:
+        name.unlink(missing_ok=True)
+
+
+def _link(draft: Path, path: Path) -> None:
+    """Give a draft a name; never replaces anything, not even a link that leads nowhere."""
+    if draft.parent != Path(_OPEN_FILES):
+        os.link(draft, path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.link(draft, path.name, dst_dir_fd=folder, follow_symlinks=True)  # only so is the open file followed
+    finally:
+        os.close(folder)
 
 
 def _locked_draft(folder: Path) -> tuple[Path, BinaryIO]:
@@ -206,23 +263,18 @@ def write_new(path: Path, content: bytes, *, private: bool = False) -> None:
     FileExistsError: [Errno 17] exists already
     """
     mode = 0o600 if private else 0o666 & ~_umask()
-    _remove_stale_drafts(path.parent)
-    draft, held = _locked_draft(path.parent)
-    with closing(held):
+    with _draft(path.parent) as draft:
+        with draft.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        draft.chmod(mode)
         try:
-            with draft.open("wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            draft.chmod(mode)
-            try:
-                os.link(draft, path)  # never replaces anything, not even a link that leads nowhere
-            except FileExistsError:
-                raise FileExistsError(errno.EEXIST, "exists already") from None
-            except OSError:  # a drive without hard links
-                _write_exclusively(path, content, mode)
-        finally:
-            draft.unlink(missing_ok=True)
+            _link(draft, path)
+        except FileExistsError:
+            raise FileExistsError(errno.EEXIST, "exists already") from None
+        except OSError:  # a drive without hard links
+            _write_exclusively(path, content, mode)
 
 
 def _write_exclusively(path: Path, content: bytes, mode: int) -> None:

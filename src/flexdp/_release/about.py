@@ -12,11 +12,12 @@ from typing import Any
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.errors import InputError
 
-__all__ = ["DECLARED", "NOTHING", "About", "declared_about"]
+__all__ = ["DECLARED", "LABELS", "NOTHING", "About", "declared_about"]
 
 DECLARED = ("title", "publisher", "dataset_name", "period")
+LABELS = DECLARED[:3]  # whoever asks again may word them anew; another period is another request
 _LONGEST = 200
-_FOR_PEOPLE = {"publisher": "Published by", "dataset_name": "Data set:", "period": "Period:"}
+_FOR_PEOPLE = {"publisher": "Published by", "dataset_name": "Data set:", "period": "Period:", "drawn": "Drawn on"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,8 @@ class About:
         The name of the data set.
     period
         The period that the data covers, in the publisher's words.
+    drawn
+        The day on which a ledger paid for the release, by its clock, in UTC.
     stats
         Statistics that the page shows beside the usual ones, by their words.
 
@@ -48,7 +51,18 @@ class About:
     publisher: str | None = None
     dataset_name: str | None = None
     period: str | None = None
+    drawn: str | None = None
     stats: tuple[str, ...] = ()
+
+    @property
+    def drawing(self) -> str:
+        """When a ledger paid for the release, and for which period; empty without a ledger.
+
+        >>> About(drawn="2026-02-03", period="2026-01").drawing
+        'Drawn on 2026-02-03 for 2026-01.'
+        """
+        covered = "" if self.period is None else f" for {self.period.rstrip('.')}"
+        return "" if self.drawn is None else f"Drawn on {self.drawn}{covered}."
 
     @property
     def facts(self) -> str:

@@ -25,9 +25,10 @@ from flexdp._release.asked_promises import MeanPromise, RankPromise
 from flexdp._release.claims import Claim, Population
 from flexdp._release.interpolation import Profile, at_place, difference, on_line
 from flexdp._release.ranges import bucket_ends
-from flexdp._release.reconcile import Fact, level_in, reconcile
+from flexdp._release.reconcile import Fact, cut, level_in, reconcile
 from flexdp.buckets.base import MEASURES
 from flexdp.buckets.edges import Edges
+from flexdp.buckets.ends import is_open
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
@@ -47,9 +48,9 @@ from flexdp.guarantees import DIFFERENCE, Accuracy, Metric
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.drop import DropNoise
-from flexdp.statistics import Max, Quantile, Range, Statistic, Top, to_python
+from flexdp.statistics import Max, MaxAtLeast, Quantile, Range, Statistic, Top, to_python
 
-__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading"]
+__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "Tally"]
 
 Work: TypeAlias = Callable[[Histogram], Any]
 
@@ -63,8 +64,8 @@ class Answer:
     name
         Name of the statistic, such as "maximum" or "99th percentile".
     value
-        The value: a bucket's centre where values were bucketed, or, for quantiles, an estimate inside a bucket; None,
-        or empty for collections, where nothing survived.
+        The value: a bucket's centre where values were bucketed, or, for quantiles, an estimate inside a bucket, and
+        the edge of one that is open; None, or empty for collections, where nothing survived.
     accuracy
         The guarantee; None where none is given.
     statement
@@ -79,15 +80,18 @@ class Answer:
         For an answer that was asked for: how many records it may be off by, and with which probability.
     claims
         What the statement says of the data, as numbers: each printed number belongs to one of them.
+    population
+        How often each unit counts, as the headline says it; empty where every record counts.
 
     Examples
     --------
     >>> import flexdp
     >>> answer = flexdp.release([33.0] * 900, epsilon=1, delta=1e-6, width=5).max()
     >>> answer.value, answer.text, answer.accuracy.beta
-    (32.5, '30–35', 2.5)
-    >>> print(answer)
-    Highest value: 30–35. At most 27 records per bucket were left out; among the rest this is exact.
+    (32.5, '30–35 or more', 2.5)
+    >>> print(answer)  # doctest: +NORMALIZE_WHITESPACE
+    Highest value: 30–35 or more. At most 27 records per bucket were left out; up to 27 may lie in each higher bucket,
+    and apart from those the highest lies in 30–35.
     """
 
     name: str
@@ -98,6 +102,7 @@ class Answer:
     interval: tuple[Any, Any] | None = None
     promise: RankPromise | MeanPromise | None = None
     claims: tuple[Claim, ...] = ()
+    population: str = ""
 
     def __str__(self) -> str:
         return self.statement
@@ -127,13 +132,38 @@ class Applied:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The number of records in a place: an estimate, and between which ends it certainly lies; ``upper`` may be None.
+
+    The estimate adds the mean loss to the released count, and stays within these ends.
+    """
+
+    about: int
+    lower: int
+    upper: int | None
+
+    @classmethod
+    def of(cls, count: int, mean: Fraction, lost: int | None) -> Tally:
+        """Return what a released count says, given the mean and the largest loss behind it.
+
+        >>> Tally.of(900, Fraction(27, 2), 27)
+        Tally(about=914, lower=900, upper=927)
+        """
+        about, upper = round(count + mean), None if lost is None else count + lost
+        return cls(about if upper is None else min(about, upper), count, upper)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """An answer in numbers.
 
-    ``index`` holds the buckets that the value names, in its order; ``hull`` the buckets between which a quantile lies
-    for certain. ``too_large`` marks a value, ``too_wide`` an error, that no double holds; ``empty`` that nothing
-    survived. ``parts`` are the quantiles that a difference is made of.
+    ``index`` holds the buckets that the value names, in its order; ``tallies`` what each of them holds, and ``others``
+    the most that any other bucket, or any higher one, can hold. ``hull`` are the buckets between which a quantile lies
+    for certain, and ``opened`` is the bucket it lies in if that is open, so that the value is its edge. ``beyond`` is
+    the share of what was counted that can lie in buckets beyond an extreme. ``too_large`` marks a value, ``too_wide``
+    an error, that no double holds; ``empty`` that nothing survived. ``parts`` are the quantiles that a difference is
+    made of.
     """
 
     question: Statistic | Counts | Applied
@@ -146,6 +176,10 @@ class Reading:
     too_wide: bool = False
     empty: bool = False
     parts: tuple[Reading, ...] = ()
+    tallies: tuple[Tally, ...] = ()
+    others: int | None = None
+    opened: Any = None
+    beyond: Fraction | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,15 +218,21 @@ class Reader:
             return nothing
         top = isinstance(statistic, Max)
         index = self.index.keys[-1:] if top else self.index.keys[:1]
-        accuracy = self._accuracy(statistic, self._beyond(top), index)
-        return Reading(question=statistic, value=statistic(self.centres), accuracy=accuracy, index=index)
+        hidden = self._beyond(top)
+        return Reading(
+            question=statistic,
+            value=statistic(self.centres),
+            accuracy=self._accuracy(statistic, hidden, index),
+            index=index,
+            beyond=self._share(hidden),
+        )
 
     def spread(self, statistic: Range) -> Reading:
         """The range: its error is that of both ends together."""
         if (nothing := self._unanswerable(statistic)) is not None:
             return nothing
         places = self.index.keys[[0, -1]]
-        found = [self.partition.beta_at(to_python(place)) for place in places]
+        found = [self._beta_at(to_python(place)) for place in places]
         errors = [error for error in found if error is not None]
         if len(errors) < len(found):
             return self._least_spread(statistic, places)
@@ -213,7 +253,7 @@ class Reader:
         )
         accuracy = read_accuracy(histogram, statistic)
         accuracy = accuracy.but(alpha=accuracy.alpha, beta=error)
-        return Reading(question=statistic, value=value, accuracy=accuracy, index=places)
+        return Reading(question=statistic, value=value, accuracy=accuracy, index=places, beyond=hidden)
 
     def quantile(self, statistic: Statistic, level: Fraction) -> Reading:
         """A quantile, corrected and interpolated, with the interval that certainly holds it where buckets are public.
@@ -226,13 +266,21 @@ class Reader:
         index = self.index.keys[place : place + 1]
         hull = self._hull(level)
         interval = None if hull is None else self._interval(*hull)
-        value = self._estimate(statistic, level, interval)
+        value, opened = self._estimate(statistic, level, interval)
         accuracy = self._accuracy(statistic, self.partition.count, index)
         if accuracy is not None:
             apart = self._apart(value, to_python(index[0]))
             finite = math.isfinite(float_up(apart))
             accuracy = accuracy.but(alpha=accuracy.alpha, beta=apart, relative=False) if finite else None
-        return Reading(question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, hull=hull)
+        return Reading(
+            question=statistic,
+            value=value,
+            accuracy=accuracy,
+            index=index,
+            interval=interval,
+            hull=hull,
+            opened=opened,
+        )
 
     def quartiles(self, statistic: Statistic) -> Reading:
         """The interquartile range: the difference of two quantiles."""
@@ -240,7 +288,7 @@ class Reader:
             return nothing
         low, high = (self.quantile(Quantile(level), level) for level in (Fraction(1, 4), Fraction(3, 4)))
         value = None if low.value is None or high.value is None else difference(high.value, low.value)
-        accuracy, interval = None, None
+        accuracy, interval, opened = None, None, None
         if low.accuracy is not None and high.accuracy is not None and value is not None:
             rounded = Fraction(0)
             if isinstance(value, float):
@@ -251,10 +299,33 @@ class Reader:
             least, most = (difference(high.interval[side], low.interval[1 - side]) for side in (0, 1))
             nothing_apart = 0.0 if value is None else value - value
             interval = nothing_apart if least == -math.inf else max(least, nothing_apart), most
+        if low.opened is not None or high.opened is not None:
+            accuracy, opened = None, (low.opened, high.opened)
+            least = self._least_apart(low, high)
+            value = least if least is None or interval is None else interval[0]
         index = np.concatenate([low.index, high.index])
         return Reading(
-            question=statistic, value=value, accuracy=accuracy, index=index, interval=interval, parts=(low, high)
+            question=statistic,
+            value=value,
+            accuracy=accuracy,
+            index=index,
+            interval=interval,
+            parts=(low, high),
+            opened=opened,
         )
+
+    def _least_apart(self, low: Reading, high: Reading) -> Any:
+        """The least distance of two quartiles that lie in their buckets, of which one is open; 0 in the same one."""
+        assert not isinstance(self.partition, Grid)
+        if low.value is None or high.value is None:
+            return None
+        assert low.index is not None and high.index is not None
+        places = [each.index[0] if each.opened is None else each.opened for each in (low, high)]  # type: ignore[index]
+        first, last = (
+            self._inner_end(to_python(place), above=side) for place, side in zip(places, (True, False), strict=True)
+        )
+        nothing = low.value - low.value
+        return nothing if first is None or last is None else max(difference(last, first), nothing)
 
     @cached_property
     def profile(self) -> Profile:
@@ -265,19 +336,33 @@ class Reader:
         ends = known.get(Fraction(0)), known.get(Fraction(1))
         return Profile(self.partition, keys, counts, self.noise.mean_drop(), self.cells, ends)
 
-    def _estimate(self, statistic: Statistic, level: Fraction, interval: tuple[Any, Any] | None) -> Any:
-        """A quantile inside its bucket, or inside the interval that certainly holds it, between asked answers."""
+    def _estimate(self, statistic: Statistic, level: Fraction, interval: tuple[Any, Any] | None) -> tuple[Any, Any]:
+        """A quantile inside its bucket, or the interval that certainly holds it, and between asked answers; and None.
+
+        In an open bucket, which no asked answer closes, it is the edge and the bucket; None and the bucket in one that
+        holds everything.
+        """
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
         found = self.profile.quantile(level)
+        index = to_python(self.index.keys[found.place])
+        edges = bucket_ends(self.partition, index)
+        levels = [at for fact in self.facts if (at := level_in(fact.quantity)) is not None]
+        below = is_open(self.partition, index, above=False) and not any(at <= level for at in levels)
+        above = is_open(self.partition, index, above=True) and not any(at >= level for at in levels)
+        if below and above:
+            return None, index
+        if below or above:
+            edge = edges[0] if above else edges[1]
+            nearest = cut(on_line(edge), *map(_finite, (-math.inf, math.inf) if interval is None else interval))
+            return (edge, index) if nearest == on_line(edge) else (at_place(self.partition.kind, nearest), None)
         if found.value is None or isinstance(self.partition, Exact):  # a value that occurs
-            return found.value
-        ends = bucket_ends(self.partition, to_python(self.index.keys[found.place])) if interval is None else interval
-        low, high = (None if isinstance(end, float) and math.isinf(end) else on_line(end) for end in ends)
+            return found.value, None
+        low, high = map(_finite, edges if interval is None else interval)
         population = self.facts[0].population if self.facts else Population()
         own = Fact(quantity=statistic, population=population, low=low, high=high, point=on_line(found.value))
         point = reconcile((*self.facts, own))[-1].point
         assert point is not None
-        return found.value if point == own.point else at_place(self.partition.kind, point)
+        return (found.value if point == own.point else at_place(self.partition.kind, point)), None
 
     def _apart(self, value: Any, index: Any) -> Fraction:
         """The furthest that anything in a bucket can be from a value, in the unit of errors."""
@@ -294,8 +379,13 @@ class Reader:
         """The support, in the Hausdorff sense: nothing is listed that is not there."""
         if not len(self.index):
             return Reading(question=statistic, value=(), empty=True)
-        accuracy = self._accuracy(statistic, self.partition.count)
-        return Reading(question=statistic, value=statistic(self.centres), accuracy=accuracy, index=self.index.keys)
+        return Reading(
+            question=statistic,
+            value=statistic(self.centres),
+            accuracy=self._accuracy(statistic, self.partition.count),
+            index=self.index.keys,
+            beyond=self.share,
+        )
 
     def categorical(self, statistic: Statistic) -> Reading:
         """Statistics that jump when values move: exact for data with records left out and values moved."""
@@ -310,7 +400,59 @@ class Reader:
         elif chosen is not None:
             chosen = [chosen]
         index = None if chosen is None else np.array(chosen, dtype=self.index.keys.dtype)
-        return Reading(question=statistic, value=value, accuracy=accuracy, index=index)
+        places = [] if index is None else [self._place_of(one) for one in index]
+        return Reading(
+            question=statistic,
+            value=value,
+            accuracy=accuracy,
+            index=index,
+            tallies=tuple(map(self.tally, places)),
+            others=self._most_in_others(places, higher=isinstance(statistic, MaxAtLeast)),
+        )
+
+    def tally(self, place: int) -> Tally:
+        """Return what one of the released buckets holds, by its place."""
+        cells = 1 if self.cells is None else int(self.cells[place])
+        return Tally.of(int(self.index.counts[place]), cells * self._mean_drop, self._lost_of_one)
+
+    @cached_property
+    def _mean_drop(self) -> Fraction:
+        return self.noise.mean_drop()
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """What each released bucket holds."""
+        return tuple(map(self.tally, range(len(self.index))))
+
+    @property
+    def _lost_of_one(self) -> int | None:
+        """The most by which one count is too low; all of them together lost no more than a paid bound says."""
+        bounds = [bound for bound in (self.shortfall, self.paid) if bound is not None]
+        return min(bounds, default=None)
+
+    def _place_of(self, index: Any) -> int:
+        keys = self.index.keys
+        same = keys == index if keys.ndim == 1 else (keys == index).all(axis=1)
+        return int(np.flatnonzero(same)[0])
+
+    def _most_in_others(self, places: list[int], *, higher: bool) -> int | None:
+        """The most that a bucket can hold which is not among some released ones, or is higher than all of them.
+
+        None where that is not public, or where there is no such bucket.
+        """
+        lost, last = self._lost_of_one, len(self.index) - 1
+        if lost is None:
+            return None
+        if higher:
+            others = range(max(places, default=-1) + 1, last + 1)
+            everything = bool(places) and self._beyond(above=True) == 0 and max(places) == last
+        else:
+            chosen = set(places)
+            others = [place for place in range(last + 1) if place not in chosen]  # type: ignore[assignment]
+            everything = not others and self.partition.count == len(self.index)
+        if everything:
+            return None
+        return max((int(self.index.counts[place]) for place in others), default=0) + lost
 
     def counts(self, *, debias: bool) -> Reading:
         """All released counts, with the mean loss added back where asked."""
@@ -320,7 +462,9 @@ class Reader:
             histogram = self._histogram_accuracy(self.partition.count)
             accuracy = None if histogram is None else drop_move_accuracy(histogram, metric=DIFFERENCE)
             value: dict[Any, Any] = dict(self.centres.items())
-            return Reading(question=Counts(), value=value, accuracy=accuracy, index=self.index.keys)
+            return Reading(
+                question=Counts(), value=value, accuracy=accuracy, index=self.index.keys, tallies=self.tallies
+            )
         if self.summed is None:
             raise InputError(
                 "debias",
@@ -353,8 +497,8 @@ class Reader:
         return None if lost is None else alpha_after(lost, self.index.size)
 
     def _histogram_accuracy(self, hidden: int | None, index: NDArray[Any] | None = None) -> Accuracy | None:
-        """The accuracy of all released buckets, or of one; None where one in question is open, which has no β."""
-        beta = self._widest if index is None else self.partition.beta_at(to_python(index[0]))
+        """The accuracy of all released buckets, limited to the bounds; or of one, None if that is open."""
+        beta = self._widest if index is None else self._beta_at(to_python(index[0]))
         if beta is None:
             return None
         return histogram_accuracy(
@@ -364,6 +508,11 @@ class Reader:
             relative=self.partition.relative,
             unit=self.partition.unit,
         )
+
+    def _beta_at(self, index: Any) -> Fraction | None:
+        """How far a record of a bucket can lie from its middle, as it was read; None if the bucket is open."""
+        opened = any(is_open(self.partition, index, above=above) for above in (False, True))
+        return None if opened else self.partition.beta_at(index)
 
     @cached_property
     def _widest(self) -> Fraction | None:
@@ -376,12 +525,20 @@ class Reader:
 
     def _least_spread(self, statistic: Range, places: NDArray[Any]) -> Reading:
         """The range between open ends: at least the distance of their edges."""
-        lower, upper = self.partition.edges_of(places)
-        if lower.upper == math.inf or upper.lower == -math.inf or upper.lower <= lower.upper:
-            value: Any = 0 if self.partition.kind in ("integer", "number") else dt.timedelta(0)
-        else:
-            value = upper.lower - lower.upper
+        assert not isinstance(self.partition, Grid)
+        last, first = (
+            self._inner_end(to_python(place), above=above) for place, above in zip(places, (True, False), strict=True)
+        )
+        value: Any = 0 if self.partition.kind in ("integer", "number") else dt.timedelta(0)
+        if last is not None and first is not None and first > last:
+            value = difference(first, last)
         return Reading(question=statistic, value=value, index=places)
+
+    def _inner_end(self, index: Any, *, above: bool) -> Any:
+        """The upper (or lower) end of a bucket; None if it is open there."""
+        assert not isinstance(self.partition, Grid)
+        end = bucket_ends(self.partition, index)[above]
+        return None if is_open(self.partition, index, above=above) or _is_infinite(end) else end
 
     def _check_order(self, statistic: Statistic) -> None:
         if isinstance(self.partition, Grid) and statistic.ordered:
@@ -407,7 +564,17 @@ class Reader:
     def _interval(self, low: int, high: int) -> tuple[Any, Any]:
         """The outer ends of two buckets, rounded outward."""
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
-        return bucket_ends(self.partition, low)[0], bucket_ends(self.partition, high)[1]
+        first, last = self._inner_end(low, above=False), self._inner_end(high, above=True)
+        return -math.inf if first is None else first, math.inf if last is None else last
+
+
+def _finite(end: Any) -> Fraction | None:
+    """The place of an end; None of an infinite one."""
+    return None if _is_infinite(end) else on_line(end)
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and math.isinf(value)
 
 
 def _number(key: Any) -> Fraction:

@@ -69,7 +69,7 @@ def json_answer(word: str, answer: Answer) -> dict[str, Any]:
     Returns
     -------
     dict
-        Value, accuracy, interval and sentence, by name.
+        Value, accuracy, interval, sentence and population, by name.
     """
     value = list(answer.value.items()) if isinstance(answer.value, dict) else answer.value
     accuracy = answer.accuracy
@@ -82,6 +82,7 @@ def json_answer(word: str, answer: Answer) -> dict[str, Any]:
         "moved": accuracy.moved if accuracy else None,
         "interval": [json_value(end) if _finite(end) else None for end in answer.interval] if answer.interval else None,
         "statement": answer.statement,
+        "population": answer.population or None,
     }
 
 

@@ -25,6 +25,7 @@ from flexdp._release.published import Release
 from flexdp._release.reading import warn_of_reading
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
+from flexdp._release.weak import warn_of_little_privacy
 from flexdp.buckets.base import Kind, Outside
 from flexdp.errors import InputError, P
 from flexdp.statistics import Statistic
@@ -64,6 +65,7 @@ class Options(TypedDict, total=False):
     unit_kind: UnitKind | None
     max_buckets_per_unit: int | None
     per_unit: Literal["max", "min", "mean", "random"] | None
+    cap_report: bool
     engine: Literal["postgres", "sqlite", "duckdb"] | None
     format: Literal["csv", "jsonl", "json", "parquet", "arrow", "xlsx"] | None
     delimiter: str | None
@@ -87,6 +89,7 @@ class Options(TypedDict, total=False):
 _DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(Options.__annotations__),
     "outside": "clamp",
+    "cap_report": True,
     "rows_are_records": False,
     "exact": False,
 }
@@ -184,7 +187,8 @@ def release(
         ``ask`` and buckets, and with automatic ones, the shares of buckets and of answers.
     ledger, dataset, fresh
         A :class:`flexdp.Ledger` or its address, and the declared name of the data set that pays: (ε, δ) is on disk
-        before a record is read. An identical request returns the stored release, free, unless ``fresh``.
+        before a record is read. An identical request, of the same source and period, returns the stored release, free,
+        unless ``fresh``.
     width, relative, edges
         The buckets: of one width ("1 day", "1 month" or "15 minutes" for times); each within a fraction of its centre;
         or between given edges. For several columns, one for all, a list, or a dictionary by name. Without any of them,
@@ -199,8 +203,8 @@ def release(
         Count values outside the bounds at the nearer end ("clamp") or not at all ("drop"); by column name where columns
         are released separately.
     kind
-        How to read a column that declares no type, or whose type pandas has inferred from its cells: "integer",
-        "number", "text", "date", "datetime" or "boolean".
+        How to read a column that declares no type, or whose type pandas has inferred from its cells (default
+        "number"): "integer", "number", "text", "date", "datetime" or "boolean".
     zone
         The time zone in which a column of datetimes with time zones is read.
     by, groups
@@ -215,6 +219,9 @@ def release(
     unit, max_buckets_per_unit, per_unit
         The column of the privacy unit; the number of buckets that one unit may count in; or which one value of each
         unit counts ("max", "min", "mean", "random").
+    cap_report
+        Publish how many units have more than ``max_buckets_per_unit`` buckets, or different values, for a twenty-fifth
+        of ε: what such a release says is not said of the column itself (docs/per-person.md).
     engine
         The dialect of a database connection that does not tell its own.
     format, delimiter
@@ -243,6 +250,7 @@ def release(
         separately.
     title, publisher, dataset_name, period
         What the publisher declares about the release, for its JSON and its page. It is believed, and changes no number.
+        A data set that a ledger keeps by period needs the ``period``; a fixed one takes none.
 
     Returns
     -------
@@ -265,7 +273,7 @@ def release(
     >>> ages = [30 + i % 40 for i in range(4000)]
     >>> published = release(ages, epsilon=1, delta=1e-6, width=10, bounds=(0, 120))
     >>> published.max().text, published.max().value, published.max().accuracy.beta
-    ('60–70', 65.0, 5.0)
+    ('60–70 or more', 65.0, 5.0)
     >>> release(ages, epsilon=1, delta=0, ask=["median", "q0.9"]).median().name
     'median'
     """
@@ -276,6 +284,7 @@ def release(
         request = prepare(source, column, separately=separately, **options)
         request = request.with_budget(epsilon, delta, certify=certify, split=split)
         warn_of_reading(request)
+        warn_of_little_privacy(request)
         return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
 
 
@@ -298,7 +307,7 @@ def query(
         Another dialect to show the query in, such as "postgres" or "mariadb".
     width, relative, edges, beta, bounds, outside, kind, zone
         As for :func:`release`.
-    by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit
+    by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit, cap_report
         As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
     engine, format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, ask, exact
         As for :func:`release`.
@@ -327,7 +336,10 @@ def prepare(
     ``check`` refuses more, once the table is open.
     """
     parameters = {"column": column, "separately": separately, **options}
-    return replace(_prepared(source, column, check, separately=separately, **options), parameters=parameters)
+    from flexdp.tables import name_of
+
+    made = _prepared(source, column, check, separately=separately, **options)
+    return replace(made, parameters=parameters, source=name_of(source, column))
 
 
 def _prepared(source: Any, column: Any, check: Check | None, *, separately: object, **options: Any) -> Request:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.calendar import FIRST_DATETIME, FIRST_DAY, LAST_DATETIME, LAST_DAY
 from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, Domain, sequence
 from flexdp._core.exact import Number, exact, number_text
+from flexdp._core.faults import concealed
 from flexdp._core.text import safe_repr
 from flexdp._release.asked import Asked, Column, Result, answer, first_request
 from flexdp._release.asking import AskedBudget, Wanted, asks, ends_of, scale_of, wanted
+from flexdp._release.capped import reports_of
 from flexdp._release.columns import sorted_groups
 from flexdp._release.spec import Spec, group_index, group_labels
-from flexdp.errors import DataError, InputError, P
+from flexdp.errors import InputError, P
 from flexdp.noise.bits import Bits
 from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.ranks import EVERYTHING, Span
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from flexdp.tables import Counting, Table
     from flexdp.tables.ranked import GroupedRanks
 
-__all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups"]
+__all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups", "of_units"]
 
 _CALENDAR = {"date": Span(FIRST_DAY, LAST_DAY + 1), "datetime": Span(FIRST_DATETIME, LAST_DATETIME + 1)}
 _BUCKETS = ("width", "relative", "edges", "beta", "exact")
@@ -184,14 +187,28 @@ def asked_column(spec: Spec) -> Column:
     )
 
 
-def asked_query(table: Table, counting: Counting, spec: Spec, dialect: str | None, *, bucketed: bool) -> str:
-    """Return the statements that asked answers run, after that of the buckets; nothing is run."""
+def asked_query(
+    table: Table, counting: Counting, spec: Spec, dialect: str | None, *, bucketed: bool, cap_report: bool = False
+) -> str:
+    """Return the statements that asked answers run, after that of the buckets; nothing is run.
+
+    With a ``cap_report`` that of the units that the cap touches follows.
+    """
     from flexdp.tables import query_of
     from flexdp.tables.rank_text import rank_query_of
 
     bars = [query_of(table, [counting], dialect)] if bucketed else []
     lists = lists_groups(spec, bucketed=bucketed)
-    return ";\n\n".join([*bars, rank_query_of(table, counting, listing=lists, dialect=dialect)])
+    populations = reports_of(spec, bucketed=bucketed, asked=True) if cap_report else ()
+    units = [query_of(table, [of_units(counting, bucketed=not drawn)], dialect) for drawn in populations]
+    return ";\n\n".join([*bars, rank_query_of(table, counting, listing=lists, dialect=dialect), *units])
+
+
+def of_units(counting: Counting, *, bucketed: bool) -> Counting:
+    """Return the count of units by whether they have more buckets, or different values, than they count with."""
+    from flexdp.tables.sql.rank_query import exactly
+
+    return replace(counting if bucketed else exactly(counting), of_units=True)
 
 
 def asked_of(
@@ -228,9 +245,9 @@ def asked_of(
     from flexdp.tables.ranks import open_ranks
 
     column, parts = asked_column(spec), budget.parts(asked)
-    results: dict[tuple[Any, ...], Result] = {}
-    done = False
-    try:
+
+    def answered() -> dict[tuple[Any, ...], Result]:
+        results: dict[tuple[Any, ...], Result] = {}
         with open_ranks(table, counting) as ranks:
             if budget.listing is not None:
                 listed: Mapping[tuple[Any, ...], int | None] = _listed(ranks, spec, budget.listing)
@@ -239,12 +256,9 @@ def asked_of(
             first = first_request(asked, parts, column, listed=budget.listing is not None)
             for group, own in _groups_of(ranks, spec, list(listed), first):
                 results[group] = answer(asked, parts, column, own, Bits(), listed=listed[group])
-        done = True
-    except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
-        results.clear()
-    if not done:
-        raise DataError
-    return Asked(wanted=asked, budget=budget, column=column, results={group: results[group] for group in listed})
+        return {group: results[group] for group in listed}
+
+    return Asked(wanted=asked, budget=budget, column=column, results=concealed(answered))
 
 
 def _groups_of(

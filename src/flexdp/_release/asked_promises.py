@@ -27,7 +27,6 @@ from flexdp.sharp.goal import Goal
 from flexdp.sharp.mean import Averaged
 from flexdp.sharp.prior import universal
 from flexdp.sharp.promise import count_error, ladder_overshoot, ladder_records, least_weight, rank_error
-from flexdp.sharp.rules import RULES
 from flexdp.sharp.tails import SharpAnswer
 
 __all__ = [
@@ -246,16 +245,22 @@ class _Promises:
         assert self.answered.anchor is not None
         return self.asked.rules.rungs(self.scale, self.answered.anchor, side, self.asked.column.ends)
 
+    def _rates(self, answer: SharpAnswer) -> tuple[Fraction, Fraction]:
+        """What the ladder of an answer spends on its threshold and on its rungs."""
+        threshold = self.asked.rules.end_threshold if answer.level in (0, 1) else _HALF
+        return self._coarse(answer) * threshold, self._coarse(answer) * (1 - threshold)
+
     def _beyond(self, answer: SharpAnswer) -> int:
         """Records beyond the rung of one ladder's answer, before sorting."""
         assert answer.target is not None
-        return ladder_records(self._coarse(answer), answer.target, len(self._rungs(_side(answer))), self.each)
+        rungs = len(self._rungs(_side(answer)))
+        return max(0, ladder_records(self._rates(answer)[1], answer.target, rungs, self.each))
 
     def _refined_beyond(self, answer: SharpAnswer) -> int:
         """Records beyond one ladder's answer itself, before sorting; a finer step below the rung may have more."""
         bound, fine = self._beyond(answer), answer.epsilon * self.asked.rules.refine_share
         share = GAMMA / 8 / sum(each.way == "ladder" for each in self.answers)
-        return max(bound, ladder_records(fine, answer.target or 0, 40, share)) if self._refined else bound
+        return max(bound, ladder_records(fine / 2, answer.target or 0, 40, share)) if self._refined else bound
 
     def _step(self, answer: SharpAnswer) -> int | None:
         """The rung at or beyond a refined answer, where it is another value."""
@@ -285,12 +290,12 @@ class _Promises:
         low, high = 0, _MOST_RUNGS + 1
         while high - low > 1:
             middle = (low + high) // 2
-            failing = sum(ladder_overshoot(self._coarse(each), each.target or 0, middle) for each in ladders)
+            failing = sum(ladder_overshoot(self._rates(each), each.target or 0, middle) for each in ladders)
             low, high = (low, middle) if failing <= GAMMA else (middle, high)
         if high > _MOST_RUNGS or place < high:
             return None
         last = self.asked.column.public[side > 0]
-        nowhere = last is not None and rungs[place - high] * side >= last * side and self.asked.rules == RULES
+        nowhere = last is not None and rungs[place - high] * side >= last * side
         return None if nowhere else rungs[place - high]  # no record lies beyond a public end
 
     def _on_ladder(self, answer: SharpAnswer, rungs: Sequence[int]) -> bool:
@@ -363,11 +368,9 @@ def mean_promise(asked: Asked, averaged: Averaged) -> MeanPromise | None:
     if found:
         ends = averaged.epsilon * _ENDS_SHARE / (1 - _ENDS_SHARE)
         assert averaged.anchor is not None
-        rungs = max(len(asked.rules.rungs(scale, averaged.anchor, side, asked.column.ends)) for side in (-1, 1))
-        outside = ladder_records(ends, math.ceil(1 / ends), rungs, GAMMA / 4)
+        rungs = max(len(set(asked.rules.rungs(scale, averaged.anchor, side, asked.column.ends))) for side in (-1, 1))
+        outside = ladder_records(ends * (1 - asked.rules.mean_threshold), 0, rungs, GAMMA / 4)
     mean = (high - low) * z / averaged.records + rounded
-    if asked.rules != RULES:  # documents of former rules state more
-        mean = (averaged.error(gamma) or mean) + doubles
     return MeanPromise(gamma=GAMMA, mean=mean if asked.has_mean(averaged) else None, total=total, outside=outside)
 
 

@@ -14,7 +14,7 @@ from flexdp._release.asked_sentences import SURE, Telling, counted
 from flexdp._release.asking import level_of
 from flexdp._release.frames import group_column
 from flexdp._release.ranges import joined, value_words
-from flexdp._release.sentences import short_name
+from flexdp._release.sentences import is_capped, once_each, short_name
 from flexdp._release.spec import Spec
 from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.count import TwoSums
@@ -88,9 +88,15 @@ def listing_conditions(spec: Spec, asked: Asked) -> tuple[str, ...]:
         return ()
     noise, named = asked.budget.listing.noise, joined([short_name(name) for name in spec.labels])
     none = "" if asked.results else " None is listed."
+    once = f", counting {once_each(spec, drawn=True)}" if is_capped(spec) else ""
+    enough = (
+        f"A group of which at least {thousands(noise.q)} count"
+        if once
+        else f"A group with at least {thousands(noise.q)}"
+    )
     return (
-        f"Listed: groups ({named}), each after leaving out at most {counted(spec, noise.max_drop)}. A group with at "
-        f"least {thousands(noise.q)} is certain to be listed; smaller ones may be missing.{none}",
+        f"Listed: groups ({named}), each after leaving out at most {counted(spec, noise.max_drop)}{once}. {enough} is "
+        f"certain to be listed; smaller ones may be missing.{none}",
     )
 
 

@@ -26,7 +26,7 @@ from flexdp._release.asked_facts import AskedFacts, quantile_of
 from flexdp._release.asked_promises import GAMMA, MeanPromise, RankPromise, averaged_records, count_promise
 from flexdp._release.asking import level_of
 from flexdp._release.claims import CERTAIN, Between, Beyond, Claim, Digits, Population, Quantity
-from flexdp._release.estimates import guaranteed
+from flexdp._release.estimates import certain_ends, guaranteed
 from flexdp._release.moments import moment
 from flexdp._release.ranges import bounds_text, figure, length_words, outward, value_words
 from flexdp._release.reconcile import Fact
@@ -90,6 +90,9 @@ class Telling:
 
     def answer(self, word: str) -> Answer:
         """Return the answer to a statistic, by its canonical word; it must have been asked for."""
+        return replace(self._answer(word), population=self.words.once(statistic_of(word)))
+
+    def _answer(self, word: str) -> Answer:
         if word == "count":
             return self.records_about()
         statistic = statistic_of(word)
@@ -144,7 +147,7 @@ class Telling:
             claims += [*self._about(Count(), seen), self._sure_of(Count(), seen - off, seen + off)]
         if ends is not None:
             low, high = map(thousands, ends)
-            told.append(f"The exact number is guaranteed to lie between {low} and {high}.")
+            told.append(self.words.so_counted(f"The exact number is guaranteed to lie between {low} and {high}."))
             claims.append(self._sure_of(Count(), *ends, confidence=CERTAIN))
         return Answer(
             name="number of records",
@@ -161,9 +164,8 @@ class Telling:
         """The number of what is ranked, as a subject; of units that count with several values, of these."""
         spec = self.words.spec
         several = repeats_units(spec.unit, spec.max_buckets_per_unit)
-        return self.words.headline(Count()).replace(
-            "Number of ", "Number of values of " if several else "Number of ", 1
-        )
+        headline = self.words.headline(Count())
+        return headline.replace(f"Number of units{unit_id(spec)}", "Number of values", 1) if several else headline
 
     def _head(self, statistic: Statistic) -> str:
         """The subject of a quantile; where values beyond public bounds count at them, with these."""
@@ -188,10 +190,10 @@ class Telling:
         where = "" if reading is None or self.reader is None else guaranteed(self.reader.partition, reading)
         sure = f" The exact {label(statistic)} is guaranteed to {where}." if where else ""
         claims = [*self._about(statistic, self.value(shown)), *self._promise_claims(statistic, promise, named)]
-        if where and reading is not None and reading.interval is not None:
-            low, high = (None if _is_infinite(end) else end for end in reading.interval)
+        if where and reading is not None and self.reader is not None:
+            low, high = certain_ends(self.reader.partition, reading)
             claims.append(self._sure_of(statistic, low, high, confidence=CERTAIN))
-        told = self._promised(statistic, promise, None if named == shown else named)
+        told = self.words.so_counted(self._promised(statistic, promise, None if named == shown else named))
         return Answer(
             name=label(statistic),
             value=self.value(units),
@@ -401,6 +403,7 @@ class Telling:
         else:
             high = found.tally.high if found.high is None or not self.asked.column.bounded else found.high
             told, claims = self._mean_promised(statistic, promise, (found.tally.low, high), shown, drawn)
+            told = self.words.so_counted(told)
         return Answer(
             name=label(statistic),
             value=to_double(fact.point),

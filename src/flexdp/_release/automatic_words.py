@@ -21,49 +21,49 @@ from flexdp.sharp.automatic import FEW, FEW_FOR_BARS
 __all__ = ["auto_proof", "how_chosen", "too_few_for_groups"]
 
 
-def how_chosen(spec: Spec, auto: Auto, asked: Asked | None) -> tuple[str, ...]:
-    """Return how the buckets were chosen and with how much of ε; or why there are none."""
+def how_chosen(spec: Spec, auto: Auto, asked: Asked | None, whole: Fraction) -> tuple[str, ...]:
+    """Return how the buckets were chosen and with how much of ``whole``, ε of all; or why there are none."""
     if auto.chosen:
-        return (_division(auto, asked),)
+        return (_division(auto, asked, whole),)
     if spec.by:
-        return (f"{_capital(too_few_for_groups(spec, auto))}.",)
+        return (f"{_capital(too_few_for_groups(spec, auto, whole))}.",)
     if asked is not None and not auto.gave_five(asked):
-        return (f"{_few(spec, auto, 'buckets')}; the answers asked for got the rest of ε.",)
+        return (f"{_few(spec, auto, 'buckets', whole)}; the answers asked for got the rest of ε.",)
     if auto.too_few:
-        return (f"{_few(spec, auto, None)}.",)
-    return (f"{_few(spec, auto, 'buckets')}; five answers instead.",)
+        return (f"{_few(spec, auto, None, whole)}.",)
+    return (f"{_few(spec, auto, 'buckets', whole)}; five answers instead.",)
 
 
-def _division(auto: Auto, asked: Asked | None) -> str:
+def _division(auto: Auto, asked: Asked | None, whole: Fraction) -> str:
     """What part of ε went where."""
     budget = auto.budget
     answers = "minimum and maximum" if asked is not None and asked.wanted == BOTH_ENDS else "the answers asked for"
-    part = budget.epsilon / budget.whole
+    part = budget.epsilon / whole
     told = f"Buckets were chosen privately with {_percent(auto.share * part)} of ε"
     counts = _percent((1 - auto.share) * part)
     if not budget.answers:
         return f"{told}; {counts} went into the counts."
-    return f"{told}; {counts} went into the counts and {_percent(1 - part)} into {answers}."
+    return f"{told}; {counts} went into the counts and {_percent(budget.answers / whole)} into {answers}."
 
 
-def too_few_for_groups(spec: Spec, auto: Auto) -> str:
+def too_few_for_groups(spec: Spec, auto: Auto, whole: Fraction) -> str:
     """Return why there are no buckets by group, as part of a sentence."""
-    told = _few(spec, auto, f"buckets by {joined([short_name(name) for name in spec.labels])}")
+    told = _few(spec, auto, f"buckets by {joined([short_name(name) for name in spec.labels])}", whole)
     return f"{told[:1].lower()}{told[1:]}"
 
 
-def _few(spec: Spec, auto: Auto, what: str | None) -> str:
+def _few(spec: Spec, auto: Auto, what: str | None, whole: Fraction) -> str:
     """About how many there are, how many are needed for buckets or for any answer, and what ε would do."""
     budget = auto.budget
     least, each = (FEW, budget.five) if what is None else (FEW_FOR_BARS, budget.each)
     needed = math.ceil(least / each)
     told = (
         f"About {counted(spec, auto.records_about)}: too few for {what or 'any answer'} at "
-        f"ε = {number_text(budget.whole)} (about {thousands(needed)} are needed"
+        f"ε = {number_text(whole)} (about {thousands(needed)} are needed"
     )
     off = count_promise(auto.epsilons["records"] / budget.most)
     if auto.seen > off:
-        enough = budget.whole * least / (auto.seen * each)
+        enough = whole * least / (auto.seen * each)
         told += f", or about ε = {outward(enough, 2, up=True)} for this many"
     none = "" if auto.seen > off else ", so there may be none"
     seen = thousands(auto.records_about)

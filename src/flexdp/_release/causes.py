@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flexdp._core.text import plural, thousands
+from flexdp._core.text import thousands
 from flexdp._release.ranges import joined
-from flexdp._release.sentences import is_cut, record_count, short_name, unit_id
+from flexdp._release.sentences import is_capped, is_cut, once_each, record_count, short_name, unit_id
 from flexdp._release.spec import Spec
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
@@ -56,10 +56,12 @@ def likely_causes(spec: Spec, max_drop: int | None) -> tuple[str, ...]:
             out.append(f"Records without {short_name(name)} are not counted.")
     if spec.by:
         out += _of_groups(spec, spot, buckets=least is not None)
-    if spec.unit is not None:
-        most = plural(spec.max_buckets_per_unit, spot if least is not None else "distinct value", thousands)
-        out.append(f"Each unit{unit_id(spec)} {'contributes' if least is None else 'counts in'} at most {most}.")
-    sure = "" if least is None else f": a {spot} is certain to survive if it holds {least}"
+    if is_capped(spec):
+        out.append(f"What counts is {once_each(spec, drawn=least is None)}.")
+    elif spec.unit is not None:
+        out.append(f"Each unit{unit_id(spec)} counts once.")
+    holds = f"{least} are counted in it" if is_capped(spec) else f"it holds {least}"
+    sure = "" if least is None else f": a {spot} is certain to survive if {holds}"
     counted = "records" if spec.unit is None else f"units{unit_id(spec)}"
     out.append(f"There may be too few {counted}{sure}; a larger ε requires fewer.")
     return tuple(out)

@@ -1,13 +1,14 @@
 """A release that a ledger pays for: found if it was made before, otherwise charged, run and stored, in this order.
 
-Two requests are identical if their public parameters are, on the same declared data set. The table itself plays no part
-in that: neither its path nor its contents.
+Two requests are identical if their public parameters are, their period, and the path or address of their source, on
+the same declared data set. The contents of the table play no part in that. What has neither path nor address, such as
+a frame, is the same only under a declared period.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -18,15 +19,15 @@ import numpy as np
 
 from flexdp._core.domains import EPSILON, PURE_DELTA, flag, instance, path_text
 from flexdp._core.exact import Number, exact
-from flexdp._core.text import plain_scalar
-from flexdp._release.about import DECLARED
+from flexdp._core.text import plain_scalar, safe_repr
+from flexdp._release.about import LABELS, About
 from flexdp._release.asking import asks_nothing
 from flexdp._release.automatic import AutoBudget
 from flexdp._release.once import one_at_a_time
 from flexdp._release.published import Release
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
-from flexdp.accounting.entries import checked_name, digest
+from flexdp.accounting.entries import Account, canonical, checked_name, digest
 from flexdp.accounting.ledger import Ledger
 from flexdp.accounting.payment import Payment
 from flexdp.errors import InputError, LedgerError, P
@@ -38,7 +39,14 @@ _Made = TypeVar("_Made", bound=Release | Releases)
 
 _NUMBERS = ("epsilon", "delta", "certify", "split", "width", "relative", "edges", "beta", "bounds",
             "max_buckets_per_unit")  # fmt: skip
-_DEFAULTS = {"outside": "clamp", "exact": False, "rows_are_records": False}  # the command line gives them all
+_UNNAMED = "A table without a path or an address is told from others by a declared period alone"
+_UNWRITTEN = "The parameters cannot be compared with those of later requests"
+_DEFAULTS = {
+    "outside": "clamp",
+    "cap_report": True,
+    "exact": False,
+    "rows_are_records": False,
+}  # the command line gives them all
 _MECHANISMS = {(True, False): "dropping", (False, True): "exact answers", (True, True): "dropping and exact answers"}
 
 
@@ -73,9 +81,7 @@ def identity(request: Request, budget: Mapping[str, Any]) -> dict[str, Any] | No
     elif asks_nothing(given.get("ask")):
         given["ask"] = []
     try:
-        plain = {
-            name: _plain(name, value) for name, value in given.items() if value is not None and name not in DECLARED
-        }
+        plain = {name: _plain(name, value) for name, value in given.items() if value is not None and name not in LABELS}
     except TypeError:
         return None
     plain = {name: value for name, value in plain.items() if value != _DEFAULTS.get(name, ...)}
@@ -149,20 +155,43 @@ def run_paid(
             given=repr(unit),
             remedy="" if account.unit == "record" else ("Say ", P("unit", account.unit), "."),
         )
+    _check_period(request, account)
     budget = {"epsilon": epsilon, "delta": delta, "certify": certify, "split": split}
     public = identity(request, budget)
     key = "" if public is None else digest(public)
-    if not key or fresh:
-        return _paid(request, payer, public, key, budget, charged)
-    with one_at_a_time(repr(ledger), dataset, key):
+    again = "" if key else _UNWRITTEN
+    if key and request.source is None and not account.by_period:
+        again = _UNNAMED
+    if again or fresh:
+        return _paid(request, payer, public, key, budget, charged, again)
+    with one_at_a_time(repr(ledger), dataset, key, canonical(request.source)):
         earlier = _found(request, payer, key)
         return _paid(request, payer, public, key, budget, charged) if earlier is None else earlier
+
+
+def _check_period(request: Request, account: Account) -> None:
+    """Refuse a release without a period where data change, and one with a period where they are fixed."""
+    period = request.questions[0].spec.about.period
+    if account.by_period and period is None:
+        raise InputError(
+            "period",
+            f"is missing: {account.name!r} was declared by period, so every release names the period that it covers",
+            remedy=("For example ", P("period", "2026-01"), "."),
+        )
+    if not account.by_period and period is not None:
+        raise InputError(
+            "period",
+            f"does not fit {account.name!r}, which was declared fixed: its data are the same at all times",
+            given=safe_repr(period),
+            remedy="Leave it out; for data that change, declare a data set with by_period=True, or flexdp ledger "
+            "create --by-period.",
+        )
 
 
 def _found(request: Request, payer: Payer, key: str) -> Release | Releases | None:
     """Return the stored release of an identical request; None if there is none."""
     ledger, dataset, _ = payer
-    found = ledger.find(dataset, key)
+    found = ledger.find(dataset, key, source=request.source)
     if found is None:
         return None
     reader = Releases if request.separately else Release
@@ -174,11 +203,13 @@ def _found(request: Request, payer: Payer, key: str) -> Release | Releases | Non
             ": the stored release of this request cannot be read by this version of flexdp",
             remedy=("Say ", P("fresh", True), " to pay for a new one."),
         ) from None
-    earlier = _described_anew(earlier, request)
-    left = ledger.account(dataset)
-    nothing = Fraction(0)
+    stored = [earlier] if isinstance(earlier, Release) else list(earlier.values())
+    drawn = stored[0].spec.about.drawn
+    earlier = _described(earlier, [replace(each.spec.about, drawn=drawn) for each in request.questions])
+    left, nothing = ledger.account(dataset), Fraction(0)
+    rest = left.remaining_epsilon, left.remaining_delta
     return paid_by(
-        earlier, Payment(found.receipt, True, True, nothing, nothing, left.remaining_epsilon, left.remaining_delta)
+        earlier, Payment(found.receipt, True, True, nothing, nothing, *rest, about=stored[0].spec.about.drawing)
     )
 
 
@@ -189,8 +220,9 @@ def _paid(
     key: str,
     budget: Mapping[str, Any],
     charged: Callable[[], None],
+    again: str = "",
 ) -> Release | Releases:
-    """Charge a request, run it and store what it releases."""
+    """Charge a request, run it and store what it releases; ``again`` says why the next one like it costs again."""
     ledger, dataset, _ = payer
     unit, account = request.questions[0].spec.unit or "record", ledger.account(dataset)
     epsilon, delta = budget["epsilon"], budget["delta"]
@@ -199,9 +231,10 @@ def _paid(
     automatic = any(isinstance(each, AutoBudget) for each in request.budgets)
     mechanism = "automatic buckets, dropping" if automatic else _MECHANISMS.get(both, "dropping")
     details = {"mechanism": mechanism, "parameters": public}
-    receipt = ledger.charge(dataset, cost, unit=unit, request=key, details=details)
+    drawn = dt.datetime.now(dt.UTC).date().isoformat()  # of the charge: it tells nothing of how long a run takes
+    receipt = ledger.charge(dataset, cost, unit=unit, request=key, details=details, source=request.source)
     charged()
-    published = request.run()
+    published = _described(request.run(), [replace(each.spec.about, drawn=drawn) for each in request.questions])
     if published.privacy.epsilon > cost.epsilon or published.privacy.delta > cost.delta:
         raise LedgerError("the release would have cost more than was charged, so it was not published")
     stored, rest = False, (account.remaining_epsilon - cost.epsilon, account.remaining_delta - cost.delta)
@@ -210,17 +243,14 @@ def _paid(
         stored = True
         left = ledger.account(dataset)
         rest = left.remaining_epsilon, left.remaining_delta
-    return paid_by(published, Payment(receipt, False, stored, cost.epsilon, cost.delta, *rest))
+    return paid_by(published, Payment(receipt, False, stored, cost.epsilon, cost.delta, *rest, again=again))
 
 
-def _described_anew(earlier: Release | Releases, request: Request) -> Release | Releases:
-    """The stored release, with what the publisher declares about it now: that is not part of what was asked for."""
-    stored = [earlier] if isinstance(earlier, Release) else list(earlier.values())
-    made = [
-        replace(one, spec=replace(one.spec, about=question.spec.about))
-        for one, question in zip(stored, request.questions, strict=True)
-    ]
-    return made[0] if isinstance(earlier, Release) else Releases(made)
+def _described(published: Release | Releases, abouts: Sequence[About]) -> Release | Releases:
+    """A release with what is said about it now; only the period and the day belong to what was asked for and drawn."""
+    each = [published] if isinstance(published, Release) else list(published.values())
+    made = [replace(one, spec=replace(one.spec, about=about)) for one, about in zip(each, abouts, strict=True)]
+    return made[0] if isinstance(published, Release) else Releases(made)
 
 
 def paid_by(release: _Made, payment: Payment | None) -> _Made:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.calendar import check_zone
-from flexdp._core.domains import Domain, choice
+from flexdp._core.domains import Domain, choice, flag
 from flexdp._core.exact import Number, exact, root_up
 from flexdp._release.about import declared_about
 from flexdp._release.asked_checks import check_ask
@@ -25,7 +25,7 @@ from flexdp._release.automatic_checks import (
     refuse_points,
     refuse_unread,
 )
-from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units
+from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units, refuse_typed_groups
 from flexdp._release.filters import check_present, named_columns, read_as, record_filter, with_other
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
@@ -58,6 +58,7 @@ class Prepared:
     bucketed: bool = True
     automatic: bool = False
     unasked: bool = False  # the answers are those that come with automatic buckets
+    cap_report: bool = False  # how many units the cap touched is published
 
     def has_buckets(self, delta: Number) -> bool:
         """Return True if the release has buckets; automatic ones beside asked answers need a positive δ."""
@@ -87,6 +88,8 @@ def prepare_column(
     _refuse_twice([*declared, *(axis.column for axis in labels)])
     groups = options.get("groups")
     among = None if groups is None else declared_groups(groups, [axis.kind for axis in labels])
+    reported = flag("cap_report", options.get("cap_report", True))
+    refuse_typed_groups(among or (), labels)
     unit, unit_kind, most = (options.get(name) for name in ("unit", "unit_kind", "max_buckets_per_unit"))
     units = privacy_units(named, unit, unit_kind, most, chosen, axes, labels)
     index = None if among is None else tuple(group_index(group) for group in among)
@@ -129,6 +132,7 @@ def prepare_column(
         bucketed=bucketed,
         automatic=automatic,
         unasked=unasked,
+        cap_report=reported and units is not None and chosen is None,
     )
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from flexdp._core.faults import concealed
 from flexdp._release.asked import Asked, Column, Result, answer
-from flexdp._release.asked_checks import asked_column
+from flexdp._release.asked_checks import asked_column, of_units
 from flexdp._release.asking import AskedBudget
 from flexdp._release.automatic import FIVE, Auto, AutoBudget, steps_of
+from flexdp._release.capped import CapReport, drawn_cap, reports_of
 from flexdp._release.checks import Prepared
 from flexdp._release.published import Release
 from flexdp._release.spec import Spec
 from flexdp.buckets.open_edges import OpenEdges
-from flexdp.errors import DataError
+from flexdp.buckets.partition import Buckets
 from flexdp.histogram import KeyedHistogram
 from flexdp.mechanisms.dropping import Thinned
 from flexdp.noise.bits import Bits
@@ -23,14 +26,18 @@ from flexdp.sharp.program import run
 from flexdp.sharp.ranks import Ranks
 
 if TYPE_CHECKING:
-    from flexdp.tables import Counting
+    from flexdp.tables import Counting, Table
     from flexdp.tables.ranked import GroupedRanks
 
-__all__ = ["automatic_query", "released_automatically"]
+__all__ = ["automatic_query", "drawn_caps", "released_automatically"]
 
 
 def released_automatically(
-    question: Prepared, counting: Counting, budget: AutoBudget, opened: AbstractContextManager[GroupedRanks]
+    question: Prepared,
+    counting: Counting,
+    budget: AutoBudget,
+    opened: AbstractContextManager[GroupedRanks],
+    cap: Fraction = Fraction(0),
 ) -> Release:
     """Choose buckets, count in them and thin; or give five answers, or none, where there are too few records.
 
@@ -50,6 +57,8 @@ def released_automatically(
         (ε, δ) of the whole.
     opened
         The records that count.
+    cap
+        ε of the number of units that the cap touched; 0 where that is not published.
 
     Returns
     -------
@@ -61,14 +70,41 @@ def released_automatically(
     DataError
         If anything goes wrong once records are read.
     """
-    found: list[Release] = []
-    try:
-        found.append(_read(question, counting, budget, opened))
-    except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
-        found.clear()
-    if not found:
-        raise DataError
-    return found[0]
+    return concealed(lambda: _with_cap(question, counting, _read(question, counting, budget, opened), cap))
+
+
+def _with_cap(question: Prepared, counting: Counting, released: Release, epsilon: Fraction) -> Release:
+    """The release with the numbers of units that have more of its buckets, or of their values, than they count with."""
+    if not epsilon:
+        return released
+    own = _in_buckets(counting, released.spec.partitions[0])
+    return replace(released, caps=drawn_caps(question.table, own, released, epsilon))
+
+
+def drawn_caps(table: Table, counting: Counting, released: Release, epsilon: Fraction) -> tuple[CapReport, ...]:
+    """Return how many units have more of the buckets of a release, or of their values, than they count with.
+
+    Parameters
+    ----------
+    table, counting
+        What is counted, in the buckets of the release.
+    released
+        The release without these numbers.
+    epsilon
+        ε of all of them together.
+
+    Returns
+    -------
+    tuple of CapReport
+        What may be published.
+    """
+    from flexdp.tables import count
+
+    bucketed = released.budget is not None
+    populations = reports_of(released.spec, bucketed=bucketed, asked=released.asked is not None)
+    private = count(table, [of_units(counting, bucketed=not drawn) for drawn in populations])
+    own = epsilon / len(populations)
+    return tuple(drawn_cap(each, own, drawn=drawn) for each, drawn in zip(private, populations, strict=True))
 
 
 def automatic_query(question: Prepared, dialect: str | None) -> str:
@@ -79,6 +115,11 @@ def automatic_query(question: Prepared, dialect: str | None) -> str:
     shown = [rank_query_of(question.table, question.counting, dialect=dialect)]
     if question.spec.max_buckets_per_unit > 1:
         shown.append(query_of(question.table, [_in_buckets(question.counting, _shown(question))], dialect))
+    if question.cap_report:
+        counting = _in_buckets(question.counting, _shown(question))
+        spec = replace(question.spec, partitions=(counting.values[0].buckets,))
+        populations = reports_of(spec, bucketed=True, asked=question.wanted is not None)
+        shown += [query_of(question.table, [of_units(counting, bucketed=not drawn)], dialect) for drawn in populations]
     return ";\n\n".join(shown)
 
 
@@ -88,7 +129,7 @@ def _shown(question: Prepared) -> OpenEdges:
     return OpenEdges(axis.kind, (), axis.bounds, axis.outside)
 
 
-def _in_buckets(counting: Counting, partition: OpenEdges) -> Counting:
+def _in_buckets(counting: Counting, partition: Buckets) -> Counting:
     return replace(counting, values=(replace(counting.values[0], buckets=partition),))
 
 

@@ -33,12 +33,14 @@ __all__ = [
     "Claim",
     "Digits",
     "InBucket",
+    "InOthers",
     "Invented",
     "Missing",
     "MissingShare",
     "Population",
     "Quantity",
     "Relation",
+    "Touched",
 ]
 
 CERTAIN = Fraction(1)
@@ -108,6 +110,17 @@ class InBucket:
 
 
 @dataclass(frozen=True, slots=True)
+class InOthers:
+    """The most records in any bucket that is not listed, or with ``higher`` in any above all of the listed ones.
+
+    The indices are those of buckets; without any, all buckets are meant.
+    """
+
+    listed: tuple[Any, ...] = ()
+    higher: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Missing:
     """The most records by which any released count is too low: of each place, or with ``total`` of all together."""
 
@@ -129,7 +142,24 @@ class Invented:
     """Number of released buckets, or listed groups, that hold nothing."""
 
 
-Quantity: TypeAlias = Statistic | Beyond | BeyondShare | Between | InBucket | Missing | MissingShare | Absent | Invented
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Number of units that have more ranges, or different values, than they count with."""
+
+
+Quantity: TypeAlias = (
+    Statistic
+    | Beyond
+    | BeyondShare
+    | Between
+    | InBucket
+    | InOthers
+    | Missing
+    | MissingShare
+    | Absent
+    | Invented
+    | Touched
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

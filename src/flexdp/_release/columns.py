@@ -27,6 +27,7 @@ __all__ = [
     "named_column",
     "per_column",
     "privacy_units",
+    "refuse_typed_groups",
     "sorted_groups",
 ]
 
@@ -164,6 +165,20 @@ def sorted_groups(listed: Sequence[Any], kinds: Sequence[Kind]) -> tuple[tuple[A
     if len(set(out)) < len(out):
         raise InputError("groups", "must differ", remedy="Name each once.")
     return tuple(sorted(out))
+
+
+def refuse_typed_groups(among: Sequence[tuple[Any, ...]], labels: Sequence[Axis]) -> None:
+    """Refuse to declare a text as a group that pandas may hold as something else: such cells are no texts there."""
+    from flexdp.tables.cell_patterns import may_be_typed
+
+    for place, axis in enumerate(labels):
+        if axis.column.inferred and axis.kind == "text" and any(may_be_typed(group[place]) for group in among):
+            raise InputError(
+                "groups",
+                f": pandas may hold texts of {axis.column.label} that read as numbers, dates, true or false as such, "
+                "because it infers types from cells",
+                remedy="Load the column as text (dtype='string').",
+            )
 
 
 def _group_value(value: Any, kind: Kind) -> Any:

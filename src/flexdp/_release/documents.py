@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from flexdp._core.documents import Difference, UnfitError, differences
@@ -11,6 +12,7 @@ from flexdp._release.asked import Asked
 from flexdp._release.asked_json import asked_in, read_asked, write_asked
 from flexdp._release.automatic import Auto
 from flexdp._release.automatic_json import auto_in, read_auto, write_auto
+from flexdp._release.capped import CapReport, cap_in, read_cap, write_cap
 from flexdp._release.json import read, write
 from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
@@ -32,11 +34,13 @@ def written(
     records_at_most: int | None,
     asked: Asked | None,
     auto: Auto | None,
+    caps: tuple[CapReport, ...],
     privacy: Privacy,
 ) -> dict[str, Any]:
     """Return the content of the JSON document of a release."""
-    document = write_asked(write(spec, budget, cells, records_at_most), spec, asked, privacy)
-    return write_auto(document, auto, privacy)
+    own = replace(privacy, epsilon=privacy.epsilon - sum(cap.epsilon for cap in caps))
+    document = write_asked(write(spec, budget, cells, records_at_most), spec, asked, own)
+    return write_cap(write_auto(document, auto, own), caps, privacy)
 
 
 def fields_of(content: dict[str, Any]) -> dict[str, Any]:
@@ -47,6 +51,7 @@ def fields_of(content: dict[str, Any]) -> dict[str, Any]:
     InputError, ValueError, KeyError, TypeError
         If the document cannot be that of a release.
     """
+    content, caps = read_cap(content)
     document, asked = read_asked(content)
     document, auto = read_auto(document)
     spec, budget, cells, at_most = read(document)
@@ -62,6 +67,7 @@ def fields_of(content: dict[str, Any]) -> dict[str, Any]:
         "records_at_most": at_most,
         "asked": answers,
         "auto": chosen,
+        "caps": cap_in(caps, spec, bucketed=bucketed, asked=answers is not None),
     }
 
 

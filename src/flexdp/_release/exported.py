@@ -14,6 +14,7 @@ from flexdp._core.display import from_report
 from flexdp._core.domains import path_text
 from flexdp._core.files import write_whole
 from flexdp._core.text import safe_repr
+from flexdp._release.about import declared_about
 from flexdp._release.answers import Answer
 from flexdp._release.asked import Asked
 from flexdp._release.asked_proof import answer_columns
@@ -130,20 +131,22 @@ class Exported(ABC):
             raise unreadable()
         return found
 
-    def to_html(self, *, stats: Sequence[str] = ()) -> str:
+    def to_html(self, *, stats: Sequence[str] = (), title: str | None = None) -> str:
         """Return the report as one HTML file that requests nothing from outside, made from the JSON alone.
 
         Parameters
         ----------
         stats
             Names of statistics to show beside the usual ones, such as "q0.9" or "top:10".
+        title
+            The title of the page; the declared one unless given.
 
         Returns
         -------
         str
             The page.
         """
-        shown = self._showing(stats)
+        shown = self._showing(stats)._titled(title)
         return from_report("html.page.page")(shown._document(), shown)
 
     def _showing(self, stats: Sequence[str]) -> Self:
@@ -154,6 +157,13 @@ class Exported(ABC):
         told = tuple(dict.fromkeys((*self.spec.about.stats, *words)))
         spec = replace(self.spec, about=replace(self.spec.about, stats=told))
         return replace(self, spec=spec)  # type: ignore[type-var]
+
+    def _titled(self, title: str | None) -> Self:
+        """The same release under another title."""
+        if title is None:
+            return self
+        about = replace(self.spec.about, title=declared_about({"title": title}).title)
+        return replace(self, spec=replace(self.spec, about=about))  # type: ignore[type-var]
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Picture:
         """Draw the released counts.
@@ -187,7 +197,7 @@ class Exported(ABC):
             write_page(path, str(picture), endings=(".svg",))
         return picture
 
-    def report(self, path: str | os.PathLike[str], *, stats: Sequence[str] = ()) -> None:
+    def report(self, path: str | os.PathLike[str], *, stats: Sequence[str] = (), title: str | None = None) -> None:
         """Write the report to a file; ``flexdp report`` makes the same file from the JSON, byte for byte.
 
         Parameters
@@ -196,19 +206,21 @@ class Exported(ABC):
             Where to write it, a file that ends in .html or .htm.
         stats
             Names of statistics to show beside the usual ones, such as "q0.9" or "top:10".
+        title
+            The title of the page; the declared one unless given.
 
         Raises
         ------
         InputError
             If the file cannot be written.
         """
-        write_page(path, self.to_html(stats=stats))
+        write_page(path, self.to_html(stats=stats, title=title))
 
     def _repr_html_(self) -> str:
         return from_report("html.notebook.release_card")(self._document(), self)
 
     def to_frame(self, library: Library | None = None) -> Any:
-        """Return the counts as a frame with columns key, lower, upper, count and about; without buckets, the answers.
+        """Return the counts as a frame with columns key, lower, upper, count, about and at_most; or asked answers.
 
         With groups there is a column for each of them, and of several columns a key, lower and upper for each. A column
         with numbers that neither a 64-bit integer nor a double holds is one of decimals.
@@ -236,18 +248,20 @@ class Exported(ABC):
         return {} if self.asked is None else answer_columns(self.spec, self.asked, list(self._tellings()))
 
     def columns_of_bars(self) -> dict[str, list[Any]]:
-        """Return the counts column by column: the groups, key, lower and upper of each column, then count and about.
+        """Return the counts column by column: the groups, key, lower and upper of each column, then the counts.
 
-        ``count`` is never too high. ``about`` has the mean loss added back: unbiased for buckets of at least
-        :attr:`max_drop` + 1 records, too high on average for smaller ones that survived.
+        ``count`` is never above the true number, and ``at_most`` never below it. ``about`` has the mean loss added
+        back: unbiased for buckets of at least :attr:`max_drop` + 1 records, too high on average for smaller ones that
+        survived.
 
         Returns
         -------
         dict
             Lists of equal length.
         """
-        mean = Fraction(0) if self.budget is None else self.budget.bars.mean_drop()
-        return bar_columns(self.spec, self.cells, mean)
+        if self.budget is None:
+            return bar_columns(self.spec, self.cells, Fraction(0), 0)
+        return bar_columns(self.spec, self.cells, self.budget.bars.mean_drop(), self.budget.bars.max_drop)
 
 
 def write_page(path: str | os.PathLike[str], page: str, *, endings: Sequence[str] = (".html", ".htm")) -> None:

@@ -23,7 +23,7 @@ __all__ = ["range_of_filter"]
 
 _LARGEST = 2**53  # beyond it engines may compare rounded numbers
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
-_OF_YEAR = {"=": ((">=", 0), ("<", 1)), "<": (("<", 0),), "<=": (("<", 1),), ">": ((">=", 1),), ">=": ((">=", 0),)}
+_OF_SPAN = {"=": ((">=", 0), ("<", 1)), "<": (("<", 0),), "<=": (("<", 1),), ">": ((">=", 1),), ">=": ((">=", 0),)}
 
 
 def range_of_filter(spec: Spec) -> tuple[Any, Any]:
@@ -111,11 +111,14 @@ def _compared(test: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _bare(value: Any) -> Any:
-    """Return a value without the functions that say how a column is read: number(cost) is the cost."""
+    """Return a value without the functions that say how a column is read: number(cost) is the cost.
+
+    Only date(x) stays, which may be the day of a datetime.
+    """
     from flexdp.tables.where.tree import Call
     from flexdp.tables.where.walk import is_reading
 
-    if is_reading(value):
+    if is_reading(value) and value.function != "date":
         return value.arguments[0]
     return Call(value.function, tuple(map(_bare, value.arguments))) if isinstance(value, Call) else value
 
@@ -132,7 +135,7 @@ def _number(value: Any) -> Fraction | None:
 def _times(
     where: str, name: str, daily: bool, zone: str | None, bounds: tuple[Fraction, Fraction] | None
 ) -> tuple[Any, Any]:
-    low, high = _instants(where, name, zone)
+    low, high = _instants(where, name, zone, daily)
     if (low is None and high is None) or (low is not None and high is not None and low > high):
         return None, None
     if zone is not None:
@@ -145,7 +148,7 @@ def _times(
     return first_value, last_value
 
 
-def _instants(where: str, name: str, zone: str | None) -> tuple[int | None, int | None]:
+def _instants(where: str, name: str, zone: str | None, daily: bool) -> tuple[int | None, int | None]:
     """The first and the last microsecond that a filter lets count: since 1970-01-01, in UTC if there is a zone.
 
     A day is compared as its midnight: a released date may be that of a datetime, which is later than its midnight.
@@ -155,7 +158,7 @@ def _instants(where: str, name: str, zone: str | None) -> tuple[int | None, int 
 
     low: int | None = None
     high: int | None = None
-    for op, value, other in _of_times(where, name):
+    for op, value, other in _of_times(where, name, daily):
         if value != Name(name) or not isinstance(other, Literal) or not isinstance(other.value, dt.date):
             continue  # of a column that declares no type, a text is compared as one
         try:
@@ -169,16 +172,23 @@ def _instants(where: str, name: str, zone: str | None) -> tuple[int | None, int 
     return low, high
 
 
-def _of_times(where: str, name: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield comparisons; those of the column's year as comparisons of the column with the ends of that year."""
+def _of_times(where: str, name: str, daily: bool) -> Iterator[tuple[str, Any, Any]]:
+    """Yield comparisons; those of the column's year, or of the day of a datetime, as comparisons with their ends."""
     from flexdp.tables.where.tree import Call, Literal, Name
 
+    day = Call("date", (Name(name),))
     for op, value, other in _comparisons(where):
-        if value != Call("year", (Name(name),)):
-            yield op, value, other
+        if value == day and not daily:
+            at = other.value if isinstance(other, Literal) and type(other.value) is dt.date else None
+            for sign, after in _OF_SPAN[op]:
+                if at is not None and (not after or at < dt.date.max):
+                    yield sign, Name(name), Literal(at + dt.timedelta(days=after))
+            continue
+        if value not in (Call("year", (Name(name),)), Call("year", (day,))):
+            yield op, Name(name) if value == day else value, other
             continue
         year = _number(other)
-        for sign, after in _OF_YEAR[op]:
+        for sign, after in _OF_SPAN[op]:
             if year is not None and year.denominator == 1 and dt.MINYEAR < year + after <= dt.MAXYEAR:
                 yield sign, Name(name), Literal(dt.date(int(year) + after, 1, 1))
 

@@ -23,13 +23,14 @@ __all__ = ["Library", "bar_columns", "frame_of", "group_column", "stacked"]
 Library: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
-_OWN = (["key"], ["lower"], ["upper"], ["count"], ["about"])  # first words of columns that are not groups
+_OWN = (["key"], ["lower"], ["upper"], ["count"], ["about"], ["at_most"])  # first words of columns that are not groups
 
 
-def bar_columns(spec: Spec, cells: KeyedHistogram, mean_drop: Fraction) -> dict[str, list[Any]]:
+def bar_columns(spec: Spec, cells: KeyedHistogram, mean_drop: Fraction, max_drop: int) -> dict[str, list[Any]]:
     """Return the counts column by column: the groups, then key, lower and upper of each column, then the counts.
 
-    ``lower`` and ``upper`` are None where a bucket is open. ``about`` is the count with the mean loss added back.
+    ``lower`` and ``upper`` are None where a bucket is open. ``about`` is the count with the mean loss added back,
+    ``at_most`` that with the largest loss.
     """
     columns: dict[str, list[Any]] = {}
     for name, values in zip(spec.labels, group_columns(spec, cells), strict=True):
@@ -43,6 +44,7 @@ def bar_columns(spec: Spec, cells: KeyedHistogram, mean_drop: Fraction) -> dict[
         columns[f"upper{suffix}"] = list(map(_closed, upper))
     columns["count"] = cells.counts.tolist()
     columns["about"] = np.round(cells.counts + float(mean_drop), 3).tolist()
+    columns["at_most"] = [count + max_drop for count in cells.counts.tolist()]
     return columns
 
 

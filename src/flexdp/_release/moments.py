@@ -11,15 +11,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from flexdp._core.exact import float_up, to_double
-from flexdp._core.text import thousands
 from flexdp._release.answerable import check_kind, check_units
-from flexdp._release.answers import Answer, Reader, Reading
+from flexdp._release.answers import Answer, Reader, Reading, Tally
+from flexdp._release.bucket_claims import counted_claims
+from flexdp._release.claims import Claim
 from flexdp._release.interpolation import Stretch, on_line, stretch_of
-from flexdp._release.ranges import ANY, bucket_ends, outward, value_words
-from flexdp._release.sentences import Words
+from flexdp._release.ranges import ANY, bucket_ends, figure, step_of, stepped
+from flexdp._release.sentences import Words, tally_text
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.calculus.loss import most_lost
@@ -28,11 +29,12 @@ from flexdp.statistics import Count, Mean, Std, Sum
 
 __all__ = ["Moment", "moment"]
 
-_DIGITS = 5  # of an estimate in words
+_DIGITS, _FEW = 4, 3  # of an estimate of whose error nothing is known, and of one that was extrapolated
 _WIDE = Fraction(1, 10)  # of both ends together: an interval wider than that is called wide
 _MOST_BUCKETS = 100_000  # for which a certain interval is worked out
 
 Moment = Count | Mean | Sum | Std
+Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +73,113 @@ def moment(reader: Reader, words: Words, question: Moment, *, by_group: bool = F
     _check(reader, words, question)
     if not len(reader.index):
         return words.answer(Reading(question=question, value=None, empty=True))
-    if not isinstance(question, Count) and _holds_everything(reader):
-        told = f"{words.headline(question)}: {ANY}. One bucket holds everything, and its middle is not known."
-        return Answer(name=question.name, value=None, accuracy=None, statement=told, text=ANY)
-    value = _count(reader) if isinstance(question, Count) else _value(reader, question)
-    found = _certain(reader, question)
-    text = f"about {thousands(round(value)) if isinstance(question, Count) else value_words(_short(value))}"
+    if isinstance(question, Count):
+        return _number(reader, words, question)
+    subject, once = _subject(words, question), words.once(question)
+    if _holds_everything(reader):
+        told = f"{subject}: {ANY}. One bucket holds everything, and its middle is not known."
+        return Answer(name=question.name, value=None, accuracy=None, statement=told, text=ANY, population=once)
+    value, found = _value(reader, question), _certain(reader, question)
+    step = _step(reader, question, value, found)
+    shown = stepped(value, step)
+    printed: Any = (
+        None
+        if found is None
+        else tuple(_printed(end, step, up=up) for end, up in zip(found, (False, True), strict=True))
+    )
+    if printed is not None:
+        shown = _within(shown, *printed)
+    share = reader.partition.kind == "boolean" and isinstance(question, Mean)
+    text = f"about {_words(shown, share=share)}"
+    known = words.so_counted(_known(reader, words, question, printed, by_group=by_group), question)
     return Answer(
         name=question.name,
-        value=round(value) if isinstance(question, Count) else to_double(value),
+        value=_plain(reader, question, value),
         accuracy=None,
-        statement=f"{words.headline(question)}: {text}. {_known(reader, words, question, found, by_group=by_group)}",
+        statement=f"{subject}: {text}. {known}",
         text=text,
         interval=None if found is None else (_outer(found[0], up=False), _outer(found[1], up=True)),
+        population=once,
+        claims=tuple(_claims(words, question, shown, printed)),
     )
+
+
+def _number(reader: Reader, words: Words, question: Count) -> Answer:
+    """The number of records, with what is certain of it."""
+    low, high = _counted(reader)
+    about = round(_count(reader))
+    tally = Tally(about if high is None else min(about, high), low, high)
+    text = tally_text(tally)
+    told = f"{words.headline(question)}: {text}."
+    if high is None:
+        spots = "values" if isinstance(reader.partition, Exact) else f"{words.spot}s"
+        lost = f"{words.contents.capitalize()} of {spots} that were lost altogether are not included"
+        told += f" {lost}, so the exact number may be far higher."
+    return Answer(
+        name=question.name,
+        value=tally.about,
+        accuracy=None,
+        statement=told,
+        text=text,
+        interval=(low, math.inf if high is None else high),
+        population=words.once(question),
+        claims=tuple(counted_claims(words, question, tally, units=True)),
+    )
+
+
+def _subject(words: Words, question: Mean | Sum | Std) -> str:
+    """The subject of an estimate, which names the limits where values beyond them were moved there."""
+    return f"{words.headline(question)}{f', {words.limited}' if words.limited else ''}"
+
+
+def _claims(words: Words, question: Mean | Sum | Std, shown: Fraction, found: Ends | None) -> Iterator[Claim]:
+    population = words.population(limited=True)
+    yield Claim(quantity=question, population=population, relation="is about", lower=shown, upper=shown)
+    if found is not None:
+        yield Claim(quantity=question, population=population, lower=found[0], upper=found[1])
+
+
+def _step(reader: Reader, question: Moment, value: Fraction, found: tuple[Any, Any] | None) -> Fraction:
+    """The power of ten that a value is printed to: a hundredth of its error, or of the width of buckets.
+
+    Where neither is known, a few digits; never a part of a whole number in a sum of them.
+    """
+    whole = reader.partition.kind in ("integer", "boolean") and isinstance(question, Sum)
+    known = [abs(end - value) for end in found or () if not isinstance(end, float)]
+    step = step_of(max(known)) if any(known) else Fraction(0)
+    if not known:
+        step = _last_digit(value, _FEW if _opened(reader) else _DIGITS)
+        if not isinstance(reader.partition, Exact):
+            step = max(step, _step_of_widths(reader, total=isinstance(question, Sum)))
+    return max(step, Fraction(1)) if whole and step else step
+
+
+def _step_of_widths(reader: Reader, *, total: bool) -> Fraction:
+    """The power of ten that is a hundredth of the width of the buckets, where records are on average."""
+    found = [(reader.profile.records(place), stretch.width) for place, stretch in enumerate(_stretches(reader))]
+    closed = [(records, width) for records, width in found if width is not None]
+    wide, many = sum(records * width for records, width in closed), sum(records for records, _ in found)
+    return step_of(Fraction(wide if total else wide / many)) if wide else Fraction(0)
+
+
+def _printed(end: Fraction | float, step: Fraction, *, up: bool) -> Fraction | None:
+    """An end of an interval, rounded outward; None where it is infinite."""
+    return None if isinstance(end, float) else stepped(end, step, up=up)
+
+
+def _within(value: Fraction, low: Fraction | None, high: Fraction | None) -> Fraction:
+    value = value if low is None else max(value, low)
+    return value if high is None else min(value, high)
+
+
+def _words(number: Fraction, *, share: bool) -> str:
+    return f"{figure(100 * number)}%" if share else figure(number)
+
+
+def _plain(reader: Reader, question: Moment, value: Fraction) -> Any:
+    """The value as computed; a sum of whole numbers is one."""
+    whole = reader.partition.kind in ("integer", "boolean") and isinstance(question, Sum)
+    return round(value) if whole else to_double(value)
 
 
 def _check(reader: Reader, words: Words, question: Moment) -> None:
@@ -106,7 +201,7 @@ def _count(reader: Reader) -> Fraction:
     return reader.index.size + cells * reader.noise.mean_drop()
 
 
-def _value(reader: Reader, question: Moment) -> Fraction:
+def _value(reader: Reader, question: Mean | Sum | Std) -> Fraction:
     """A sum, a mean or a standard deviation of records at the middles of their buckets."""
     weights, centres = zip(*_masses(reader), strict=True)
     total = sum(weights, Fraction(0))
@@ -136,26 +231,39 @@ def _masses(reader: Reader) -> Iterator[tuple[Fraction, Fraction]]:
         yield reader.profile.records(place), centre
 
 
-def _certain(reader: Reader, question: Moment) -> tuple[Fraction | float, Fraction | float] | None:
+def _counted(reader: Reader) -> tuple[int, int | None]:
+    """Between which numbers the number of records certainly lies; None where there is no largest one."""
+    count = reader.partition.count
+    buckets = None if count is None or reader.summed is None or not reader.public else count * reader.summed
+    lost = most_lost(reader.noise.max_drop, buckets, paid=reader.paid)
+    return reader.index.size, None if lost is None else reader.index.size + lost
+
+
+def _certain(reader: Reader, question: Mean | Sum | Std) -> tuple[Fraction | float, Fraction | float] | None:
     """The interval that holds the exact value for certain; None where nothing is certain."""
-    drop, count = reader.shortfall, reader.partition.count
-    if isinstance(question, Count):
-        buckets = None if count is None or reader.summed is None or not reader.public else count * reader.summed
-        lost = most_lost(reader.noise.max_drop, buckets, paid=reader.paid)
-        return Fraction(reader.index.size), math.inf if lost is None else Fraction(reader.index.size + lost)
+    drop, count = reader.shortfall, _spots(reader)
     if isinstance(question, Std) or drop is None or count is None or not reader.public or count > _MOST_BUCKETS:
         return None
     buckets_of = list(_public(reader))
     work = _sum if isinstance(question, Sum) else _mean
-    low, high = work(buckets_of, drop, above=False), work(buckets_of, drop, above=True)
+    low, high = (work(buckets_of, drop, reader.paid, above=above) for above in (False, True))
     return None if low == -math.inf and high == math.inf else (low, high)
+
+
+def _spots(reader: Reader) -> int | None:
+    """The number of public buckets: of the two values of a boolean, too."""
+    return 2 if reader.partition.kind == "boolean" else reader.partition.count
 
 
 def _public(reader: Reader) -> Iterator[_Bucket]:
     """Every public bucket, released or not."""
     partition = reader.partition
-    assert not isinstance(partition, Grid) and partition.count is not None
+    assert not isinstance(partition, Grid)
     released = dict(reader.index.items())
+    if partition.kind == "boolean":
+        yield from (_Bucket(int(released.get(key, 0)), Fraction(key), Fraction(key)) for key in (False, True))
+        return
+    assert partition.count is not None
     for index in range(partition.first, partition.first + partition.count):
         stretch = stretch_of(partition, index)
         ends = zip((stretch.low, stretch.high), bucket_ends(partition, index), strict=True)
@@ -163,18 +271,26 @@ def _public(reader: Reader) -> Iterator[_Bucket]:
         yield _Bucket(int(released.get(index, 0)), low, high)
 
 
-def _sum(buckets: list[_Bucket], drop: int, *, above: bool) -> Fraction | float:
+def _sum(buckets: list[_Bucket], drop: int, paid: int | None, *, above: bool) -> Fraction | float:
     """The largest sum that the counts allow, or the smallest."""
-    total = Fraction(0)
+    sign = 1 if above else -1
+    total, ends = Fraction(0), []
     for bucket in buckets:
         end = bucket.high if above else bucket.low
         if end is None:
-            return math.inf if above else -math.inf
-        total += bucket.count * end + drop * (max(end, Fraction(0)) if above else min(end, Fraction(0)))
+            return sign * math.inf
+        total += bucket.count * end
+        ends.append(sign * end)
+    left = drop * len(ends) if paid is None else paid
+    for end in sorted(ends, reverse=True):
+        if end <= 0 or not left:
+            break
+        hidden = min(drop, left)
+        total, left = total + sign * hidden * end, left - hidden
     return total
 
 
-def _mean(buckets: list[_Bucket], drop: int, *, above: bool) -> Fraction | float:
+def _mean(buckets: list[_Bucket], drop: int, paid: int | None, *, above: bool) -> Fraction | float:
     """The largest mean that the counts allow, or the smallest: hidden records lie in the outermost buckets."""
     sign = 1 if above else -1
     ends = []
@@ -184,15 +300,17 @@ def _mean(buckets: list[_Bucket], drop: int, *, above: bool) -> Fraction | float
             return sign * math.inf
         ends.append((sign * end, bucket.count))
     total, records = sum((end * count for end, count in ends), Fraction(0)), sum(count for _, count in ends)
+    left = drop * len(ends) if paid is None else paid
     for end, _ in sorted(ends, reverse=True):
-        if end * records <= total:
+        hidden = min(drop, left)
+        if end * records <= total or not hidden:
             break
-        total, records = total + drop * end, records + drop
+        total, records, left = total + hidden * end, records + hidden, left - hidden
     return sign * total / records
 
 
 def _known(
-    reader: Reader, words: Words, question: Moment, found: tuple[Any, Any] | None, *, by_group: bool = False
+    reader: Reader, words: Words, question: Mean | Sum | Std, found: Ends | None, *, by_group: bool = False
 ) -> str:
     """What is certain of an estimate; where that is little, that it may be poor, and what to ask for instead."""
     better = ""
@@ -201,7 +319,7 @@ def _known(
         better = f' Ask for it directly to get a bound on its error: ask=["{word}"], or --ask {word}.'
         if by_group:
             better = f" It was asked for and answered by group: only the {word} of each group has a bound on its error."
-    if not isinstance(question, Count) and _opened(reader):
+    if _opened(reader):
         placed = "Values in an open-ended bucket are placed by extrapolating the neighbouring counts"
         return f"{placed}, which is unreliable for long tails; no error bound is guaranteed.{better}"
     if found is None:
@@ -213,18 +331,14 @@ def _known(
                 f"may have been lost altogether. No error bound is guaranteed.{better}"
             )
         return f"It is read off {off}, and no error bound is guaranteed.{better}"
-    name = f"number of {words.contents}" if isinstance(question, Count) else question.name
-    if isinstance(question, Count):
-        low, high = (thousands(int(end)) if end != math.inf else "" for end in found)
-        if high:
-            return f"The exact {name} is guaranteed to lie between {low} and {high}."
-        spots = "values" if isinstance(reader.partition, Exact) else f"{words.spot}s"
-        lost = f"{words.contents.capitalize()} of {spots} that were lost altogether are not included"
-        return f"{lost}; the exact {name} is guaranteed to be at least {low}, and may be far higher."
-    low = outward(found[0], _DIGITS + 1, up=False)
-    if found[1] == math.inf:
-        return f"The exact {name} is guaranteed to be at least {low}."
-    told = f"The exact {name} is guaranteed to lie between {low} and {outward(found[1], _DIGITS + 1, up=True)}"
+    share = reader.partition.kind == "boolean" and isinstance(question, Mean)
+    name = "share" if share else question.name
+    limits = f" of the values {words.limited}" if words.limited else ""
+    low, high = ("" if end is None else _words(end, share=share) for end in found)
+    if not high or not low:
+        return f"The exact {name}{limits} is guaranteed to be at {f'least {low}' if low else f'most {high}'}."
+    told = f"The exact {name}{limits} is guaranteed to lie between {low} and {high}"
+    assert found[0] is not None and found[1] is not None
     if isinstance(question, Mean | Sum) and found[1] - found[0] > _WIDE * (abs(found[0]) + abs(found[1])):
         return f"{told}, which is wide: the estimate may be poor.{better}"
     return f"{told}."
@@ -250,16 +364,12 @@ def _stretches(reader: Reader) -> Iterator[Stretch]:
     return (stretch_of(reader.partition, index) for index in reader.index.keys.tolist())
 
 
-def _short(value: Fraction) -> Fraction:
-    """An estimate rounded to a few digits, in words only."""
+def _last_digit(value: Fraction, digits: int) -> Fraction:
+    """The power of ten that is the last of so many digits of a number; 0 of 0."""
     if not value:
-        return value
-    power = 0
-    while abs(value) * Fraction(10) ** power < 10 ** (_DIGITS - 1):
-        power += 1
-    while abs(value) * Fraction(10) ** power >= 10**_DIGITS:
-        power -= 1
-    return round(value * Fraction(10) ** power) / Fraction(10) ** power
+        return Fraction(0)
+    power = math.floor(math.log10(abs(value.numerator)) - math.log10(value.denominator))
+    return Fraction(10) ** (power + 1 - digits)
 
 
 def _outer(end: Fraction | float, *, up: bool) -> Any:

@@ -13,7 +13,7 @@ from flexdp._release.answers import Answer
 from flexdp._release.asking import BOTH_ENDS
 from flexdp._release.published import Release
 from flexdp._release.ranges import joined
-from flexdp._release.sentences import Words, of_unit, record_count, short_name, unit_id
+from flexdp._release.sentences import Words, is_capped, of_unit, once_each, record_count, short_name, unit_id
 from flexdp._release.spec import Spec
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "how_it_was_made",
     "how_to_read",
     "not_promised",
+    "once_of_each",
     "protected",
     "published",
 ]
@@ -142,6 +143,21 @@ def protected(spec: Spec, *, bucketed: bool = True, several: bool = False) -> st
     return f"{what} is protected is one unit{unit_id(spec)}, {counts} {_most(spec, bucketed, several)}."
 
 
+def once_of_each(shown: Sequence[Shown]) -> str:
+    """Return what counts in the tables of several columns, where a unit counts with some of its values alone."""
+    spec = shown[0].spec
+    if not is_capped(spec):
+        return ""
+    some = [
+        (each.spec, drawn)
+        for each in shown
+        for drawn in (False, True)
+        if (each.asked if drawn else each.max_drop is not None)
+    ]
+    found = dict.fromkeys(once_each(own, drawn=drawn) for own, drawn in some)
+    return f"What counts of a column is {', or '.join(found)}; nothing is guaranteed of the columns themselves."
+
+
 def not_promised(shown: Sequence[Shown]) -> list[str]:
     """Return what readers might wrongly take for granted."""
     bucketed = [each for each in shown if each.max_drop is not None]
@@ -178,7 +194,8 @@ def _whose(spec: Spec, *, bucketed: bool, several: bool) -> str:
     counts = "counts in" if bucketed else "contributes"
     return (
         f"Each unit{unit_id(spec)} {counts} {_most(spec, bucketed, several)}; what it had beyond that was not "
-        "counted, so counts are not counts of records."
+        "counted, so counts are not counts of records, and nothing is guaranteed of the column itself: its median, "
+        "say, may be any other."
     )
 
 
@@ -209,17 +226,21 @@ def how_to_read(shown: Sequence[Shown]) -> list[str]:
     group = f" per {joined([short_name(name) for name in spec.by])}" if spec.by else ""
     more = _apart(bucketed, lambda each: f"{thousands(each.drop)}{group}", bucketed)
     hidden = _apart(bucketed, lambda each: record_count(each.spec, each.drop), bucketed)
+    true, there = "true count", f"in a {spot} of at most {hidden}"
+    if is_capped(spec):
+        true, there = f"true count, {once_each(spec)},", f"in a {spot} in which at most {hidden} were counted"
     found = [
-        f"Every count is a lower bound. The true count is never below the one shown, and exceeds it by at most {more}. "
-        "Write “at least”, or give the range.",
-        f"What is listed is real: no {spot} or group appears that is empty. What is not listed may still exist, in a "
-        f"{spot} of at most {hidden}.",
+        f"Every number of {_counted(spec)} is an estimate, with the range in which the {true} certainly lies, at "
+        f"most {more} wide. Quote both.",
+        f"What is listed is real: no {spot} or group appears that is empty. What is not listed may still exist, "
+        f"{there}.",
     ]
     ordered = [each for each in bucketed if each.spec.ordered]
     if any(not {"min", "max"} <= set(each.asked) for each in ordered):
         which = "A maximum or minimum that is read off buckets" if asked else "A maximum or minimum"
+        whole = "what was counted" if is_capped(spec) else "the data"
         found.append(
-            f"{which} is that of the data with a few {_counted(spec)} left out. Single extreme cases are left out on "
+            f"{which} is that of {whole} with a few {_counted(spec)} left out. Single extreme cases are left out on "
             "purpose: they are what identifies people."
         )
     if len(ordered) < len(bucketed):
@@ -228,6 +249,7 @@ def how_to_read(shown: Sequence[Shown]) -> list[str]:
         *found,
         *([ESTIMATE] if asked else []),
         "Quote ranges as they are printed, not their middles.",
+        *([f"Quote every answer with what it counts: “{once_each(spec)}”."] if is_capped(spec) else []),
         *([ABOUT] if ordered else []),
         "Do not divide by the number of records, or subtract another release of the same data, to find out about "
         "somebody: each release was protected by itself, and together they reveal more.",
@@ -273,9 +295,9 @@ def group_note(words: Words, answers: Sequence[Answer]) -> str:
     if widest is None:
         return f"Each group by itself.{unbounded}{about}"
     loss = words.loss(widest.but(alpha=None, beta=widest.beta))
-    if estimated or is_open:
-        limits = "a highest or lowest value between two limits is" if is_open else "the highest and the lowest are"
-        loss = loss.replace("this is exact", f"{limits} exact")
+    if ends:
+        lost = record_count(words.spec, words.max_drop)
+        loss = f"At most {lost} per {words.per} were left out, and may lie beyond the highest and the lowest shown."
     return f"Each group by itself: {loss[:1].lower()}{loss[1:]}{unbounded}{about}"
 
 

@@ -10,7 +10,17 @@ from flexdp._core.exact import float_up, number_text, upper_text
 from flexdp._core.text import plural, thousands, visible
 from flexdp._release.answers import Reader
 from flexdp._release.ranges import bounds_text, joined, quoted, shortened
-from flexdp._release.sentences import Words, is_cut, of_unit, record_count, record_words, short_name, unit_id
+from flexdp._release.sentences import (
+    Words,
+    is_capped,
+    is_cut,
+    of_unit,
+    once_each,
+    record_count,
+    record_words,
+    short_name,
+    unit_id,
+)
 from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import LONGEST_TEXT, SMALLEST_NORMAL
@@ -83,8 +93,11 @@ class Certificate:
         return card("Certificate", *map(sentence, self.promises), folded("Proof of privacy", self.proof))
 
 
-def conditions(spec: Spec, *, bucketed: bool = True) -> tuple[str, ...]:
-    """Return the conditions that all answers of a release share: which records count, and how often."""
+def conditions(spec: Spec, *, bucketed: bool = True, asked: bool = False) -> tuple[str, ...]:
+    """Return the conditions that all answers of a release share: which records count, and how often.
+
+    ``bucketed`` and ``asked`` tell whether it has buckets, and answers that were asked for.
+    """
     names = [short_name(name) for name in spec.columns if name is not None]
     values = f"readable values{f' of {names[0]}' if names else ''}"
     if len(names) > 1:
@@ -99,18 +112,25 @@ def conditions(spec: Spec, *, bucketed: bool = True) -> tuple[str, ...]:
     which = f", {' '.join(records)}" if spec.of_query else f", in records {records[0]}" if records else ""
     out = [f"Counted: {values}{bounded}{_owners(spec, needed)}{which}."]
     out += [_derived(spec, name, text) for name, text in spec.derived]
-    if spec.unit is not None and spec.per_unit is None:
-        spot = ("bucket" if len(spec.columns) == 1 else "cell") if bucketed else "distinct value"
-        together = " of all groups together" if spec.by else ""
-        many = plural(spec.max_buckets_per_unit, spot, thousands)
-        counts = "counts in" if bucketed else "contributes"
-        out.append(f"Each unit{unit_id(spec)} {counts} at most {many}{together}.")
+    if is_capped(spec):
+        out.append(_capped(spec, bucketed=bucketed, asked=asked))
     if spec.per_unit is not None:
         where = ", in the group that has it" if spec.by else ""
         out.append(f"Each unit{unit_id(spec)} counts once, with its {of_unit(spec)} {names[0]}{where}.")
     if spec.zone is not None:
         out.append(f"Times are read in {spec.zone}.")
     return tuple(out)
+
+
+def _capped(spec: Spec, *, bucketed: bool, asked: bool) -> str:
+    """How often a unit counts, and that nothing follows for all of its values."""
+    together = " of all groups together" if spec.by else ""
+    own = ", and in answers drawn separately ".join(
+        f"{once_each(spec, drawn=drawn)}{together}"
+        for drawn, there in ((False, bucketed), (True, asked or not bucketed))
+        if there
+    )
+    return f"What counts is {own}; nothing is guaranteed of the column itself."
 
 
 def _owners(spec: Spec, needed: Sequence[str]) -> str:
@@ -130,28 +150,30 @@ def _derived(spec: Spec, name: str, text: str) -> str:
     return f"Here {short_name(name)} is {visible(text)}."
 
 
-def promises(spec: Spec, reader: Reader, chosen: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return what holds of the whole release, with probability one; ``chosen`` tells how buckets were chosen."""
+def promises(spec: Spec, reader: Reader, chosen: Sequence[str] = (), *, asked: bool = False) -> tuple[str, ...]:
+    """Return what holds of the whole release, with probability one.
+
+    ``chosen`` tells how buckets were chosen, ``asked`` that there are answers beside them.
+    """
     words = Words(spec, reader.noise.max_drop)
     least = record_count(spec, survives_from(reader.noise.max_drop))
     out = [
         f"Released: {reader.partition.spec}.",
-        *conditions(spec),
+        *conditions(spec, asked=asked),
         *chosen,
         f"Not counted: {'; '.join(_not_counted(spec))}.{_counted_as_another(spec)}",
-        f"Each count is {words.too_low} and never too high.",
-        f"Every {words.place.removeprefix('each ')} with at least {least} is present.",
+        words.counting(f"Each count is {words.too_low} and never too high."),
+        words.counting(f"Every {words.place.removeprefix('each ')} with at least {least} is present."),
         f"No empty {words.spot}{f' of any {joined(words.groups)}' if words.groups else ''} is listed.",
     ]
     share = reader.share
     if share is not None and share < 1:
-        out.append(f"At most {percent_text(float_up(share))} of what was counted was left out in total.")
+        left_out = f"At most {percent_text(float_up(share))} of what was counted was left out in total."
+        out.append(words.counting(left_out))
     if reader.paid is not None:
         were = "was" if reader.paid == 1 else "were"
-        out.append(
-            f"At most {record_count(spec, reader.paid)} {were} left out in total (certified with part of the privacy "
-            "budget)."
-        )
+        left_out = f"At most {record_count(spec, reader.paid)} {were} left out in total"
+        out.append(words.counting(f"{left_out} (certified with part of the privacy budget)."))
     return tuple(out)
 
 
@@ -218,6 +240,8 @@ def exact_parameters(budget: Budget, privacy: Privacy) -> str:
 def picture_caption(words: Words, *, empty: bool, coloured: bool, areas: bool = False) -> str:
     """Return what a picture of the release shows; ``areas`` tells that widths differ, and areas are counts."""
     drop, place = thousands(words.max_drop), words.place
+    if is_capped(words.spec):
+        place = f"{place} ({once_each(words.spec)})"
     if empty:
         return f"Nothing survived. At most {drop} can have been in {place}."
     if coloured:
@@ -251,5 +275,10 @@ def missing_groups(spec: Spec, max_drop: int) -> str:
     if not spec.by:
         return ""
     spot, least = "bucket" if len(spec.columns) == 1 else "cell", record_count(spec, survives_from(max_drop))
+    enough = (
+        f"at least {least} are counted in a {spot} of it"
+        if is_capped(spec)
+        else f"a {spot} of it holds at least {least}"
+    )
     named = joined([short_name(name) for name in spec.labels])
-    return f"A group ({named}) is certain to be listed if a {spot} of it holds at least {least}; others may be missing."
+    return f"A group ({named}) is certain to be listed if {enough}; others may be missing."

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from flexdp._core.text import plain_scalar, safe_repr
-from flexdp._release.answers import Answer, Reader
+from flexdp._release.answers import Answer, Reader, Tally
 from flexdp._release.asked import Asked
 from flexdp._release.asked_proof import listing_conditions
 from flexdp._release.asked_sentences import Telling
 from flexdp._release.automatic import Auto
 from flexdp._release.automatic_words import how_chosen, too_few_for_groups
+from flexdp._release.capped import CapReport, cap_answer
 from flexdp._release.causes import likely_causes
 from flexdp._release.certifying import certificate_of
 from flexdp._release.documents import written
@@ -64,13 +65,15 @@ class Release(Readable, Exported):
     auto
         What chose the buckets, where they are automatic. With too few records for buckets, five answers are in
         ``asked``.
+    caps
+        How many units the cap on their buckets, and on their values, touched, where that is published.
 
     Examples
     --------
     >>> import flexdp
     >>> release = flexdp.release([33.0] * 900 + [71.0] * 900, epsilon=1, delta=1e-6, width=5, bounds=(0, 100))
     >>> release.max().text, release.min().text, release.max_drop
-    ('70–75', '30–35', 27)
+    ('70–75 or more', '30–35 or less', 27)
     >>> release.conditions
     ('Counted: readable values limited to 0–100.',)
     >>> flexdp.Release.from_json(release.to_json()) == release
@@ -78,9 +81,9 @@ class Release(Readable, Exported):
     >>> release.certificate().evidence.holds
     True
     >>> list(release.columns_of_bars())
-    ['key', 'lower', 'upper', 'count', 'about']
+    ['key', 'lower', 'upper', 'count', 'about', 'at_most']
     >>> release.to_frame("polars").columns
-    ['key', 'lower', 'upper', 'count', 'about']
+    ['key', 'lower', 'upper', 'count', 'about', 'at_most']
 
     Groups, several columns, estimators, pages:
 
@@ -88,10 +91,10 @@ class Release(Readable, Exported):
     >>> import polars as pl
     >>> from sklearn.cluster import KMeans
     >>> table = pl.DataFrame({"lat": [47.5] * 400, "lon": [7.5] * 400, "ward": ["A", "B"] * 200})
-    >>> print(flexdp.release(table, "lat", by="ward", epsilon=1, delta=1e-6, width=1).by_group()["A"].max())
-    Highest lat (ward A): 47–48. At most 27 records per bucket were left out; among the rest this is exact.
+    >>> flexdp.release(table, "lat", by="ward", epsilon=1, delta=1e-6, width=1).by_group()["A"].max().parts[0]
+    'Highest lat (ward A): 47–48 or more.'
     >>> flexdp.release(table, ["lat", "lon"], epsilon=1, delta=1e-6, width=1).marginal("lon").max().text
-    '7–8'
+    '7–8 or more'
     >>> sorted(release.fit(KMeans(2, n_init=1)).value.cluster_centers_.ravel().tolist())
     [32.5, 72.5]
     >>> release.to_html().splitlines()[0]
@@ -123,6 +126,10 @@ class Release(Readable, Exported):
     records_at_most: int | None = None
     asked: Asked | None = None
     auto: Auto | None = None
+    caps: tuple[CapReport, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash((self.spec, self.budget, self.cells))  # answers may hold what has no hash; equal ones agree on this
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is published, without what was computed from it since."""
@@ -158,7 +165,9 @@ class Release(Readable, Exported):
 
     def _no_buckets(self) -> InputError:
         if self.auto is not None and self.asked is None:
-            return InputError("release", f"has no buckets: {too_few_for_groups(self.spec, self.auto)}")
+            return InputError(
+                "release", f"has no buckets: {too_few_for_groups(self.spec, self.auto, self.privacy.epsilon)}"
+            )
         if not self.spec.by:
             return not_asked(automatic=self._automatic)
         return InputError(
@@ -179,7 +188,8 @@ class Release(Readable, Exported):
     def _telling(self) -> Telling | None:
         if self.asked is None or self.spec.by:
             return None
-        return Telling(self.asked, self.asked.results[()], self._words, None if self.budget is None else self._reader)
+        words = replace(self._words, drawn=True)
+        return Telling(self.asked, self.asked.results[()], words, None if self.budget is None else self._reader)
 
     def _tellings(self) -> Iterator[tuple[tuple[Any, ...], Telling]]:
         if self._telling is not None:
@@ -203,6 +213,11 @@ class Release(Readable, Exported):
         return list(range(len(self.spec.by), len(self.spec.by) + len(self.spec.columns)))
 
     @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """What each released bucket holds: an estimate, and certain ends; in the order of ``histogram.keys``."""
+        return self._reader.tallies
+
+    @property
     def buckets(self) -> list[Bucket]:
         """The edges of each released bucket, in the order of ``histogram.keys``."""
         return self.partition.edges_of(self.bars.keys)
@@ -213,7 +228,8 @@ class Release(Readable, Exported):
         unit = "record" if self.spec.unit is None else self.spec.unit
         asked = None if self.asked is None else self.asked.budget
         parts = (self.budget, asked) if self.auto is None else (self.auto.budget,)
-        found = total([part.privacy(unit) for part in parts if part is not None])
+        costs = [part.privacy(unit) for part in parts if part is not None]
+        found = total([*costs, *(cap.privacy(self.spec) for cap in self.caps)])
         return replace(found, given=Condition(rows_are_records=True)) if self.spec.of_query else found
 
     @cached_property
@@ -233,10 +249,17 @@ class Release(Readable, Exported):
     def conditions(self) -> tuple[str, ...]:
         """The conditions that all answers share: which records count, and how often."""
         listed = () if self.asked is None else listing_conditions(self.spec, self.asked)
-        chosen = () if self.auto is None else how_chosen(self.spec, self.auto, self.asked)
+        chosen = () if self.auto is None else how_chosen(self.spec, self.auto, self.asked, self.privacy.epsilon)
         if self.auto is not None and self.auto.chosen:
-            chosen += (f"Each count is {self._words.too_low} and never too high.",)
-        return (*conditions(self.spec, bucketed=self.budget is not None), *listed, *chosen)
+            chosen += (self._words.counting(f"Each count is {self._words.too_low} and never too high."),)
+        asked = self.asked is not None
+        capped = tuple(answer.statement for answer in self.capped_units)
+        return (*conditions(self.spec, bucketed=self.budget is not None, asked=asked), *capped, *listed, *chosen)
+
+    @property
+    def capped_units(self) -> tuple[Answer, ...]:
+        """How many units have more ranges, and different values, than they count with; empty if not published."""
+        return tuple(cap_answer(self.spec, cap, self.privacy.epsilon) for cap in self.caps)
 
     @property
     def groups(self) -> list[Any]:
@@ -297,8 +320,10 @@ class Release(Readable, Exported):
         reader = None
         if self.budget is not None:
             reader = self._counts(part, self.cells.histogram(self._value_places, where))
-        asked = self.asked
-        return View(reader, words, None if asked is None else Telling(asked, asked.results[group], words, reader))
+        if self.asked is None:
+            return View(reader, words)
+        telling = Telling(self.asked, self.asked.results[group], replace(words, drawn=True), reader)
+        return View(reader, words, telling)
 
     def marginal(self, column: str) -> View:
         """Return one of several released columns, with the others added up.
@@ -365,11 +390,20 @@ class Release(Readable, Exported):
         """
         reader = None if self.budget is None else self._reader
         return certificate_of(
-            self.spec, self.budget, reader, self.asked, self.auto, privacy=self.privacy, conditions=self.conditions
+            self.spec,
+            self.budget,
+            reader,
+            self.asked,
+            self.auto,
+            self.caps,
+            privacy=self.privacy,
+            conditions=self.conditions,
         )
 
     def _document(self) -> dict[str, Any]:
-        return written(self.spec, self.budget, self.cells, self.records_at_most, self.asked, self.auto, self.privacy)
+        return written(
+            self.spec, self.budget, self.cells, self.records_at_most, self.asked, self.auto, self.caps, self.privacy
+        )
 
     def __repr__(self) -> str:
         names = [repr(name) for name in self.spec.columns]

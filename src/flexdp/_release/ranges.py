@@ -21,6 +21,7 @@ from flexdp._core.exact import float_up, number_text, said, to_double
 from flexdp._core.text import blanks_shown, plural, thousands
 from flexdp.buckets.base import Kind, times
 from flexdp.buckets.edges import Edges
+from flexdp.buckets.ends import is_clamped, is_open
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.months import Months
@@ -34,22 +35,29 @@ __all__ = [
     "ANY",
     "bounds_text",
     "bucket_ends",
+    "bucket_printed",
     "bucket_texts",
     "ends_text",
     "figure",
-    "is_open",
     "joined",
     "key_texts",
     "length_words",
+    "limits_of",
+    "number_words",
     "outer_ends",
     "outward",
+    "printed_ends",
     "quoted",
     "shortened",
+    "step_of",
+    "stepped",
+    "to_digits",
     "value_words",
 ]
 
 ANY = "any value"  # the range of a bucket that is open on both sides
 _LONGEST = 120  # characters of a text in a sentence
+_DIGITS = 17  # of a number in scientific notation
 _PLAIN = re.compile(r"\w([\w .+/-]*\w)?")
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -77,10 +85,50 @@ def outward(value: Fraction | float, digits: int, *, up: bool) -> str:
     >>> outward(104.1267, 4, up=False), outward(123456.7, 4, up=True), outward(0.0, 4, up=True)
     ('104.1', '123 500', '0')
     """
+    return number_words(to_digits(value, digits, up=up))
+
+
+def to_digits(value: Fraction | float, digits: int, *, up: bool) -> Fraction:
+    """Return a number rounded up or down to a few digits.
+
+    >>> to_digits(104.1267, 4, up=False), to_digits(Fraction(1, 3), 2, up=True)
+    (Fraction(1041, 10), Fraction(17, 50))
+    """
     number = Fraction(value)
     context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
-    rounded = context.divide(Decimal(number.numerator), Decimal(number.denominator)).normalize()
-    return figure(Fraction(rounded)) if -7 < rounded.adjusted() < 16 else f"{rounded:e}"
+    return Fraction(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
+
+
+def number_words(number: Fraction) -> str:
+    """Return a number of few digits: in scientific notation where it is very large or small.
+
+    >>> number_words(Fraction(123500)), number_words(Fraction(10) ** -9)
+    ('123 500', '1e-9')
+    """
+    decimal = Context(prec=_DIGITS).divide(Decimal(number.numerator), Decimal(number.denominator)).normalize()
+    return figure(number) if -7 < decimal.adjusted() < 16 else f"{decimal:e}"
+
+
+def step_of(error: Fraction) -> Fraction:
+    """Return the power of ten that is nearest to a hundredth of an error: further digits would say nothing.
+
+    >>> [float(step_of(Fraction(error))) for error in (5, 1, 100, "0.4")]
+    [0.1, 0.01, 1.0, 0.01]
+    """
+    size = math.log10(error.numerator) - math.log10(error.denominator)
+    return Fraction(10) ** math.floor(size - 1.5)
+
+
+def stepped(value: Fraction, step: Fraction, *, up: bool | None = None) -> Fraction:
+    """Return a number rounded to a multiple of a step: to the nearest, or up or down; not at all if the step is 0.
+
+    >>> [float(stepped(Fraction("96.53"), Fraction("0.1"), up=up)) for up in (None, True, False)]
+    [96.5, 96.6, 96.5]
+    """
+    if not step:
+        return value
+    whole = value / step
+    return step * (round(whole) if up is None else math.ceil(whole) if up else math.floor(whole))
 
 
 def value_words(value: Any) -> str:
@@ -192,16 +240,36 @@ def bucket_ends(partition: Buckets, index: int) -> tuple[Any, Any]:
     return first, last
 
 
-def is_open(partition: Partition, index: Any, *, above: bool) -> bool:
-    """Return True for the last (or first) bucket of bounds that clamp: values beyond the bound count there, too."""
-    if isinstance(partition, OpenEdges):
-        return partition.is_open(int(index), above=above)
-    if isinstance(partition, Grid) or partition.bounds is None or partition.outside != "clamp":
-        return False
-    if isinstance(partition, Exact):
-        low, high = (float(end) if partition.kind == "number" else int(end) for end in partition.bounds)
-        return bool(index == (high if above else low))
-    return bool(index == (partition.first + (partition.count or 1) - 1 if above else partition.first))
+def printed_ends(partition: Buckets, index: Any) -> tuple[Any, Any]:
+    """Return the ends of a bucket as its range is printed; None where it is open.
+
+    >>> ages = Width("number", Fraction(5), (Fraction(0), Fraction(120)))
+    >>> printed_ends(ages, 18), printed_ends(ages, 23)
+    ((90.0, 95.0), (115.0, None))
+    """
+    low, high = (
+        None if is_open(partition, index, above=above) or (isinstance(end, float) and math.isinf(end)) else end
+        for end, above in zip(bucket_printed(partition, index), (False, True), strict=True)
+    )
+    return low, high
+
+
+def bucket_printed(partition: Buckets, index: Any) -> tuple[Any, Any]:
+    """Return the ends of a bucket as its range is printed, limited to the bounds."""
+    return _relative_ends(partition, index) if isinstance(partition, RelativeWidth) else bucket_ends(partition, index)
+
+
+def limits_of(partition: Buckets) -> tuple[Any, Any] | None:
+    """Return the ends that values beyond were moved to; None where none were moved.
+
+    >>> limits_of(Width("number", Fraction(5), (Fraction(0), Fraction(120))))
+    (0, 120)
+    """
+    if not is_clamped(partition) or partition.bounds is None:
+        return None
+    lower, upper = partition.bounds
+    last = upper if isinstance(partition, Edges) else bound_given(partition.kind, upper)
+    return _limit(partition.kind, lower), _limit(partition.kind, last)
 
 
 def ends_text(low: Any, high: Any) -> str:
@@ -337,11 +405,16 @@ def _edge_words(partition: OpenEdges, edge: Fraction) -> str:
 
 
 def _relative(partition: RelativeWidth, index: int, *, below: bool, above: bool) -> str:
+    low, high = _relative_ends(partition, index)
+    words = [number_words(end) for end in (low, high)]
+    return f"{words[0]} or more" if above else f"{words[1]} or less" if below else ends_text(*words)
+
+
+def _relative_ends(partition: RelativeWidth, index: int) -> tuple[Fraction, Fraction]:
     """Edges that nobody chose have many digits; a few are enough."""
     ((low, high),) = partition.edges_of(np.array([index]))
     digits = math.ceil(-math.log10(partition.rho)) + 2
-    ends = outward(low, digits, up=False), outward(high, digits, up=True)
-    return f"{ends[0]} or more" if above else f"{ends[1]} or less" if below else ends_text(*ends)
+    return to_digits(low, digits, up=False), to_digits(high, digits, up=True)
 
 
 def _months(months: int, index: int) -> str:

@@ -144,7 +144,9 @@ class Readable(ABC):
             if telling is None:
                 raise
             raise not_asked(word, telling.asked.wanted.words, automatic=self._automatic) from None
-        return reader if telling is None else replace(reader, facts=telling.facts)
+        if telling is None or not self._words.spec.same_values:
+            return reader
+        return replace(reader, facts=telling.facts)
 
     def iqr(self) -> Answer:
         """Return the interquartile range.

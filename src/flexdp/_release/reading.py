@@ -11,6 +11,7 @@ from flexdp._core.text import safe_repr
 from flexdp._release.filters import read_cells
 from flexdp._release.spec import Spec
 from flexdp.buckets.base import Kind
+from flexdp.buckets.exact import Exact
 from flexdp.errors import P, Phrase, ReadingWarning, spelled
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class _Read:
     told: bool
     zone: str | None = None
     named: bool = False  # in a filter or a derived column
+    numeric: bool = False  # with buckets or bounds of numbers
 
     @property
     def holds_texts(self) -> bool:
@@ -64,16 +66,38 @@ def how_it_was_read(request: Request) -> list[Phrase]:
 def warn_of_reading(request: Request) -> None:
     """Warn once of all columns whose kind was not given, before anything is spent: a warning may be made an error.
 
-    Lists are not mentioned, with or without a kind: only their cells tell whether there is a text among them, and most
-    hold numbers. The warning points to the caller of the library.
+    Names and the request decide, never a cell: only the cells of a list or of a column of pandas tell whether there is
+    a text among them. Lists are not mentioned, with or without a kind, since most hold numbers; columns of pandas are
+    unless width, edges or bounds say that they hold numbers. The warning points to the caller of the library.
     """
-    reads = [
-        each for each in _reads(request) if each.column.undeclared and each.column.type_name != "list" and not each.told
-    ]
+    reads = [each for each in _reads(request) if each.column.undeclared and not each.told and not _is_listed(each)]
     told = [spelled(phrase) for phrase in _told(reads, request, past=False)]
     if told:
         told += [spelled(phrase) for phrase in _encoding(request, past=False)]
+    if lost := _read_as_texts(request):
+        one = len(lost) == 1
+        told.append(
+            f"{_label(lost)} {'is' if one else 'are'} read as texts; those that read as numbers, dates, true or false "
+            "are not counted, because pandas may hold them as such. Load such columns as text (dtype='string') to "
+            "count them all."
+        )
+    if told:
         warnings.warn(" ".join(told), ReadingWarning, stacklevel=3)
+
+
+def _is_listed(read: _Read) -> bool:
+    """Tell whether a column is read as most are: a list, or one of pandas where the request gives numbers."""
+    return read.column.type_name == "list" or (read.column.inferred and read.numeric)
+
+
+def _read_as_texts(request: Request) -> list[str]:
+    """Return the columns whose type pandas infers that are read as texts, unless the groups are listed."""
+    counts = [each.counting for each in request.questions]
+    found = [(axis.column, axis.kind) for each in counts for axis in each.values]
+    found += [(axis.column, axis.kind) for each in counts if each.declared is None for axis in each.groups]
+    found += [(each.units.column, each.units.kind) for each in counts if each.units is not None]
+    names = [column.name for column, kind in found if column.inferred and kind == "text"]
+    return ["" if name is None else safe_repr(name) for name in dict.fromkeys(names)]
 
 
 def encoding_cause(request: Request) -> list[Phrase]:
@@ -108,7 +132,7 @@ def _reads(request: Request) -> list[_Read]:
     found = [each for each in request.questions if not isinstance(each.table, ServedTable)]
     kinds = request.parameters.get("kind")
     released = [
-        _Read(axis.column, axis.kind, _is_told(axis, kinds), axis.zone)
+        _Read(axis.column, axis.kind, _is_told(axis, kinds), axis.zone, numeric=_is_numeric(axis))
         for each in found
         for axis in each.counting.values
     ]
@@ -117,7 +141,7 @@ def _reads(request: Request) -> list[_Read]:
         trees = _trees(each.spec)
         told = {name for tree in trees for name, _ in told_names(tree)}
         told |= {name for tree in trees for name in shown_names(tree)}
-        leaves = read_cells(each.counting)
+        leaves = [leaf for leaf in read_cells(each.counting) if not leaf.column.presence]
         named += [_Read(leaf.column, leaf.kind, leaf.column.name in told, named=True) for leaf in leaves]
     return list(dict.fromkeys([*released, *named]))
 
@@ -132,6 +156,12 @@ def _trees(spec: Spec) -> list[Any]:
 
 def _is_told(axis: Axis, kinds: Any) -> bool:
     return axis.column.name in kinds if isinstance(kinds, Mapping) else kinds is not None
+
+
+def _is_numeric(axis: Axis) -> bool:
+    """Tell whether numbers are given to count by."""
+    plain = isinstance(axis.buckets, Exact) and axis.buckets.bounds is None
+    return axis.kind in ("integer", "number") and not plain
 
 
 def _told(reads: list[_Read], request: Request, *, past: bool) -> list[Phrase]:

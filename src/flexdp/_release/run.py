@@ -7,17 +7,19 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import DELTA, EPSILON, Domain, sequence
 from flexdp._core.exact import Number, exact
+from flexdp._core.faults import concealed
 from flexdp._core.forks import inside_release
-from flexdp._release.asked_checks import asked_of, asked_query, budgets_of
+from flexdp._release.asked_checks import asked_of, asked_query, budgets_of, of_units
 from flexdp._release.asking import AskedBudget, share_of_ends
 from flexdp._release.automatic import AutoBudget
+from flexdp._release.capped import CapReport, cap_epsilon, drawn_cap
 from flexdp._release.checks import Prepared
-from flexdp._release.choosing import automatic_query, released_automatically
+from flexdp._release.choosing import automatic_query, drawn_caps, released_automatically
 from flexdp._release.groups import group_places
 from flexdp._release.published import Release
 from flexdp._release.several import Releases
@@ -26,7 +28,7 @@ from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Partition
 from flexdp.calculus import split as divided
-from flexdp.errors import DataError, InputError, P
+from flexdp.errors import InputError, P
 from flexdp.histogram import KeyedHistogram
 from flexdp.noise.sampler import fresh_salt
 
@@ -52,14 +54,17 @@ class Request:
 
     ``questions`` has one count, or one for each column that is released separately; ``budgets`` follow once they are
     known, and ``asked`` is the budget of the answers that were asked for, which that of automatic buckets includes.
-    ``parameters`` are those that were given.
+    ``caps`` has for each question ε of the number of units that the cap touched, 0 where that is not published.
+    ``parameters`` are those that were given; ``source`` tells what is read from other sources, for a ledger alone.
     """
 
     questions: tuple[Prepared, ...]
     separately: bool = False
     budgets: tuple[Budget | AutoBudget, ...] = ()
     asked: AskedBudget | None = None
+    caps: tuple[Fraction, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    source: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -85,8 +90,17 @@ class Request:
 
         question = self.questions[0]
         if question.wanted is not None and not question.automatic:
-            return asked_query(question.table, question.counting, question.spec, dialect, bucketed=question.bucketed)
-        counted = [each.counting for each in self.questions if not each.automatic]
+            return asked_query(
+                question.table,
+                question.counting,
+                question.spec,
+                dialect,
+                bucketed=question.bucketed,
+                cap_report=question.cap_report,
+            )
+        plain = [each for each in self.questions if not each.automatic]
+        counted = [each.counting for each in plain]
+        counted += [of_units(each.counting, bucketed=True) for each in plain if each.cap_report]
         shown = [query_of(question.table, counted, dialect)] if counted else []
         shown += [automatic_query(each, dialect) for each in self.questions if each.automatic]
         return ";\n\n".join(shown)
@@ -98,12 +112,22 @@ class Request:
         """Return the request with its noise made; a budget that no noise can meet is refused here."""
         if self.separately:
             parts = divided(Budget(epsilon, delta).privacy(), _shares(split, len(self.questions)))
-            budgets = [
-                _budget(question, part.epsilon, part.delta, certify)
+            caps = [
+                cap_epsilon(part.epsilon, reported=question.cap_report)
                 for question, part in zip(self.questions, parts, strict=True)
             ]
-            return replace(self, budgets=tuple(budgets))
+            budgets = [
+                _budget(question, part.epsilon - cap, part.delta, certify)
+                for question, part, cap in zip(self.questions, parts, caps, strict=True)
+            ]
+            return replace(self, budgets=tuple(budgets), caps=tuple(caps))
         (each,) = self.questions
+        if each.cap_report:
+            whole = EPSILON.check(epsilon)
+            cap = cap_epsilon(whole, reported=True)
+            own = replace(self, questions=(replace(each, cap_report=False),))
+            found = own.with_budget(whole - cap, delta, certify=certify, split=split)
+            return replace(found, questions=self.questions, caps=(cap,))
         if (each.wanted is None or each.unasked) and not exact("delta", delta):
             _WITH_BUCKETS.check(delta)
         if each.wanted is not None and not (each.automatic and each.has_buckets(delta)):
@@ -139,14 +163,19 @@ class Request:
     def _released(self) -> Release | Releases:
         """Release automatic buckets one column after the other, and all others from one count."""
         pairs = list(zip(self.questions, self.budgets, strict=True))
+        caps = self.caps or (Fraction(0),) * len(self.questions)
         automatic = [(each, _salted(each.counting), own) for each, own in pairs if isinstance(own, AutoBudget)]
-        others = [(each, own) for each, own in pairs if isinstance(own, Budget)]
+        shares = [cap for cap, own in zip(caps, self.budgets, strict=True) if isinstance(own, AutoBudget)]
+        others = [(each, own, cap) for (each, own), cap in zip(pairs, caps, strict=True) if isinstance(own, Budget)]
         order = _reading_order([each.spec.kinds[0] for each, *_ in automatic])
         turns = [automatic[place] for place in order]
+        shares = [shares[place] for place in order]
         with closing(_opened([(each, counting) for each, counting, _ in turns], others)) as opened:
-            chosen = [released_automatically(*each, next(opened)) for each in turns[:_BEFORE_THE_COUNT]]
+            own = iter(zip(turns, shares, strict=True))
+            first = islice(own, _BEFORE_THE_COUNT)
+            chosen = [released_automatically(*each, next(opened), cap) for each, cap in first]
             thinned = iter(_bars(others, next(opened)) if others else [])
-            chosen += [released_automatically(*each, next(opened)) for each in turns[_BEFORE_THE_COUNT:]]
+            chosen += [released_automatically(*each, next(opened), cap) for each, cap in own]
         made = iter([chosen[order.index(place)] for place in range(len(order))])
         released = [next(made if isinstance(own, AutoBudget) else thinned) for own in self.budgets]
         return Releases(released) if self.separately else released[0]
@@ -178,16 +207,18 @@ class Request:
         (question,) = self.questions
         assert question.wanted is not None
         counting = _salted(question.counting)
-        pairs = [(question, own) for own in self.budgets if isinstance(own, Budget)]
+        pairs = [(question, own, Fraction(0)) for own in self.budgets if isinstance(own, Budget)]
         bars = _bars(pairs, _counted(question.table, [counting], alone=lambda: None)) if pairs else []
         groups = question.spec.groups
         if bars and question.spec.by:
             groups = tuple(group_places(question.spec, bars[0].cells))  # declared, or listed by the buckets
         asked = asked_of(question.table, counting, question.spec, question.wanted, budget, groups)
-        if not bars:
+        if bars:
+            released = replace(bars[0], asked=asked)
+        else:
             nothing = KeyedHistogram([[] for _ in range(len(question.spec.by) + 1)], [])
-            return Release(spec=question.spec, budget=None, cells=nothing, asked=asked)
-        return replace(bars[0], asked=asked)
+            released = Release(spec=question.spec, budget=None, cells=nothing, asked=asked)
+        return released if not any(self.caps) else _with_caps(question.table, counting, released, *self.caps)
 
 
 def _budget(
@@ -219,8 +250,19 @@ def _salted(counting: Counting) -> Counting:
     return replace(counting, units=None if units is None else replace(units, salt=fresh_salt()))
 
 
+def _with_units(countings: Sequence[tuple[Counting, Fraction]]) -> list[Counting]:
+    """Counts, then those of units for which there is a share of ε."""
+    units = [of_units(counting, bucketed=True) for counting, cap in countings if cap]
+    return [*(counting for counting, _ in countings), *units]
+
+
+def _with_caps(table: Table, counting: Counting, released: Release, epsilon: Fraction) -> Release:
+    """The release with the numbers of units that its caps touched."""
+    return concealed(lambda: replace(released, caps=drawn_caps(table, counting, released, epsilon)))
+
+
 def _opened(
-    automatic: Sequence[tuple[Prepared, Counting]], others: Sequence[tuple[Prepared, Budget]]
+    automatic: Sequence[tuple[Prepared, Counting]], others: Sequence[tuple[Prepared, Budget, Fraction]]
 ) -> Generator[AbstractContextManager[Any], None, None]:
     """Open the records of each automatic release in turn, with the count of all others among them.
 
@@ -233,9 +275,10 @@ def _opened(
         partial(open_ranks, question.table, counting, often=True) for question, counting in automatic
     ]
     if others:
-        count = partial(_counted, others[0][0].table, [_salted(each.counting) for each, _ in others])
+        countings = _with_units([(_salted(each.counting), cap) for each, _, cap in others])
+        count = partial(_counted, others[0][0].table, countings)
         openings.insert(_BEFORE_THE_COUNT, count)
-    tables = [question.table for question, _ in (*automatic, *others)]
+    tables = [*(question.table for question, _ in automatic), *(question.table for question, *_ in others)]
     if len(openings) > 1 and all(getattr(table, "reads_ahead", False) for table in tables):
         yield from opened_ahead(openings)
         return
@@ -268,24 +311,34 @@ def _counted(
 
 
 def _bars(
-    pairs: Sequence[tuple[Prepared, Budget]], counted: AbstractContextManager[list[KeyedHistogram]]
+    asked: Sequence[tuple[Prepared, Budget, Fraction]], counted: AbstractContextManager[list[KeyedHistogram]]
 ) -> list[Release]:
-    """Thin the buckets of some questions."""
+    """Thin the buckets of some questions; with a share of ε for the cap, tell how many units it touched."""
     with counted as private:
-        try:
-            released = [_thinned(bars, each.spec, budget) for bars, (each, budget) in zip(private, pairs, strict=True)]
-        except Exception:  # noqa: BLE001  (its traceback would hold what was counted)
-            released = []
+        held = [private]  # emptied below: the traceback of a failure must not hold what was counted
         del private
-    if not released:
-        raise DataError
-    return released
+        return concealed(lambda: _all_thinned(held.pop(), asked))
 
 
-def _thinned(private: KeyedHistogram, spec: Spec, budget: Budget) -> Release:
+def _all_thinned(private: list[KeyedHistogram], asked: Sequence[tuple[Prepared, Budget, Fraction]]) -> list[Release]:
+    """Thin the buckets of some questions; counts of units follow those of buckets."""
+    units = iter(private[len(asked) :])
+    return [
+        _thinned(bars, each.spec, budget, drawn_cap(next(units), cap, drawn=False) if cap else None)
+        for bars, (each, budget, cap) in zip(private, asked, strict=False)
+    ]
+
+
+def _thinned(private: KeyedHistogram, spec: Spec, budget: Budget, cap: CapReport | None = None) -> Release:
     """The one step from private to public."""
     left = budget.dropping(spec.unit or "record", len(spec.columns)).thin(private)  # the last step of Release.mechanism
-    return Release(spec=spec, budget=budget, cells=left.cells, records_at_most=left.records_at_most)
+    return Release(
+        spec=spec,
+        budget=budget,
+        cells=left.cells,
+        records_at_most=left.records_at_most,
+        caps=() if cap is None else (cap,),
+    )
 
 
 def _shares(split: Sequence[Number] | None, count: int) -> list[Fraction]:

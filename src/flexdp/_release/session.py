@@ -57,8 +57,8 @@ class Session:
     >>> import tempfile, flexdp
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = flexdp.Ledger(f"{folder.name}/budget.db")
-    >>> _ = ledger.create("visits", epsilon=2, delta="2e-6")
-    >>> with Session([33.0] * 900, ledger=ledger, dataset="visits") as s:
+    >>> _ = ledger.create("visits", epsilon=2, delta="2e-6", by_period=True)
+    >>> with Session([33.0] * 900, ledger=ledger, dataset="visits", period="2026-01") as s:
     ...     costs = s.release(epsilon=1, delta="1e-6", width=5)
     ...     again = s.release(epsilon=1, delta="1e-6", width=5)
     ...     again == costs, again.payment.free, str(s.remaining)

@@ -86,9 +86,9 @@ class Releases(Mapping[str, Release]):
     >>> list(both), both["x"].privacy.epsilon, both.privacy.epsilon
     (['x', 'y'], Fraction(1, 2), Fraction(1, 1))
     >>> Releases.from_json(both.to_json())["y"].max().text
-    '0–5'
+    '0–5 or more'
     >>> both.to_frame("polars").columns
-    ['column', 'key', 'lower', 'upper', 'count', 'about']
+    ['column', 'key', 'lower', 'upper', 'count', 'about', 'at_most']
     >>> list(both.columns_of_bars()["column"]), both.certificate()["x"].evidence.holds
     (['x', 'y'], True)
     >>> "Summary of 2 columns" in both.to_html()
@@ -198,30 +198,38 @@ class Releases(Mapping[str, Release]):
             raise unreadable("flexdp releases") from None
         return cls([Release.from_json(text) for text in texts])
 
-    def to_html(self) -> str:
+    def to_html(self, *, title: str | None = None) -> str:
         """Return one page of all columns, made from the JSON alone; it requests nothing from outside.
+
+        Parameters
+        ----------
+        title
+            The title of the page; the declared one unless given.
 
         Returns
         -------
         str
             The page.
         """
-        return from_report("html.several.page_of_several")(self._document(), self)
+        shown = Releases([each._titled(title) for each in self._releases.values()])
+        return from_report("html.several.page_of_several")(shown._document(), shown)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
         """Write the page of all columns to a file.
 
         Parameters
         ----------
         path
             Where to write it, a file that ends in .html or .htm.
+        title
+            The title of the page; the declared one unless given.
 
         Raises
         ------
         InputError
             If the file cannot be written.
         """
-        write_page(path, self.to_html())
+        write_page(path, self.to_html(title=title))
 
     def certificate(self) -> Certificates:
         """Return the promises of each column, with their proof; the losses add up to :attr:`privacy`.

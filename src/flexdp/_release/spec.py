@@ -108,6 +108,11 @@ class Spec:
         return len(self.columns) == 1 and self.kinds[0] not in ("text", "boolean")
 
     @property
+    def same_values(self) -> bool:
+        """True where buckets and asked answers refer to the same values; not with a cap on what a unit contributes."""
+        return self.unit is None or self.per_unit is not None
+
+    @property
     def public_groups(self) -> int | None:
         """Number of groups there can be: 1 without groups, None where they are not public in advance."""
         return 1 if not self.by else None if self.groups is None else len(self.groups)

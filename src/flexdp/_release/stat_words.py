@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -121,14 +122,23 @@ def about_in(part: Any, kinds: Sequence[Kind]) -> About:
     """Return the metadata of a document, after refusing what no release declares."""
     if part is None:
         return NOTHING
-    if not isinstance(part, dict) or not part or not set(part) <= {*DECLARED, "stats"}:
+    if not isinstance(part, dict) or not part or not set(part) <= {*DECLARED, "drawn", "stats"}:
         raise UnfitError("no metadata that flexdp knows")
+    if "drawn" in part and not _is_day(part["drawn"]):
+        raise UnfitError("no day on which it was drawn")
     stats: tuple[str, ...] = ()
     if "stats" in part:
         if not isinstance(part["stats"], list) or not part["stats"]:
             raise UnfitError("no list of statistics")
         stats = stat_words(part["stats"], kinds)
-    return replace(declared_about(part), stats=stats)
+    return replace(declared_about(part), drawn=part.get("drawn"), stats=stats)
+
+
+def _is_day(text: object) -> bool:
+    try:
+        return isinstance(text, str) and dt.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def stat_words(stats: object, kinds: Sequence[Kind], spec: Spec | None = None) -> tuple[str, ...]:

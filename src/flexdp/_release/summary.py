@@ -14,6 +14,7 @@ from flexdp._release.charged import paid_by, payer_of, run_paid
 from flexdp._release.columns import named_column
 from flexdp._release.reading import warn_of_reading
 from flexdp._release.summary_checks import all_columns, check_kinds
+from flexdp._release.weak import warn_of_little_privacy
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 
@@ -96,6 +97,7 @@ def summary(
         shares = shares_of(request, split)
         request = request.with_budget(epsilon, delta, split=shares)
         warn_of_reading(request)
+        warn_of_little_privacy(request)
         made = run_paid(request, payer, epsilon=epsilon, delta=delta, split=shares)
     return made if isinstance(made, Releases) else paid_by(Releases([made]), made.payment)
 

@@ -59,10 +59,12 @@ def all_columns(declared: Sequence[Column], left: Sequence[Column], kinds: Any) 
             ": no column is left to publish: all of them are left out, or hold groups or units",
             remedy=("Leave fewer out with ", P("skip"), ", or group by another column."),
         )
-    if all(column.undeclared for column in left):
-        line = ", and its first line may be a record" if any(column.default == "text" for column in left) else ""
-        raise InputError("columns", f"is missing: this source declares no types{line}", remedy=_WITH_KINDS)
     typed = [name for name, _ in pairs(kinds) or ()] if isinstance(kinds, Mapping) else []
+    inferred = any(column.inferred for column in left)
+    if all(column.undeclared for column in left) and not (inferred and typed):
+        line = ", and its first line may be a record" if any(column.default == "text" for column in left) else ""
+        rule = "pandas infers types from cells" if inferred else f"this source declares no types{line}"
+        raise InputError("columns", f"is missing: {rule}", remedy=_WITH_KINDS)
     for column in left:
         if column.kind is None and column.name not in typed:
             skip = P("skip", [short_name(column.name)])
@@ -104,7 +106,7 @@ def check_kinds(table: Table, names: Sequence[str], options: Mapping[str, Any]) 
     for place, column in enumerate(columns):
         asked = given["kind"][place]
         told = any(_is_given(values[place]) for values in given.values())
-        if column.undeclared and column.kind is None and not told:
+        if column.undeclared and not told:
             raise InputError(
                 "columns",
                 f": {column.label} declares no type",

@@ -87,6 +87,8 @@ class Account:
         Declared name of the data set.
     unit
         Its privacy unit: "record", or the column that identifies the units.
+    by_period
+        True if every release names the period that it covers; False if the data never change.
     epsilon, delta
         The whole budget.
     spent_epsilon, spent_delta
@@ -107,6 +109,7 @@ class Account:
 
     name: str
     unit: str
+    by_period: bool
     epsilon: Fraction
     delta: Fraction
     spent_epsilon: Fraction
@@ -127,15 +130,16 @@ class Account:
 
 def account_of(row: Iterable[Any]) -> Account:
     """Return the account that a row of the database holds; :class:`LedgerError` if it holds none."""
-    name, unit, *numbers, entries, head = row
+    name, unit, by_period, *numbers, entries, head = row
     try:
+        periodic = {0: False, 1: True}[by_period]
         epsilon, delta, spent_epsilon, spent_delta = map(ratio, numbers)
         count = int(entries)
-    except (ValueError, TypeError, ArithmeticError):
+    except (ValueError, TypeError, ArithmeticError, KeyError):
         raise LedgerError(f"the account of {safe_repr(name)} in the ledger was changed; nothing was read") from None
     return Account(
-        name=name, unit=unit, epsilon=epsilon, delta=delta, spent_epsilon=spent_epsilon, spent_delta=spent_delta,
-        entries=count, head=head,
+        name=name, unit=unit, by_period=periodic, epsilon=epsilon, delta=delta, spent_epsilon=spent_epsilon,
+        spent_delta=spent_delta, entries=count, head=head,
     )  # fmt: skip
 
 
@@ -154,7 +158,8 @@ class Entry:
     request
         Hash of the public parameters that were asked for; of a stored release, those that it answers.
     details
-        Public description: parameters, versions, the hash of a stored document.
+        Description: parameters, versions, the hash of a stored document; and of a charge the source that was read,
+        which no export shows.
     at
         Time by the machine's clock, UTC. It is a remark: nothing is ordered or decided by it.
     previous, hash
@@ -207,8 +212,9 @@ class Entry:
         dataset, number, kind, epsilon, delta, request, details, at, previous, own = row
         try:
             numbers, described = (int(number), ratio(epsilon), ratio(delta)), json.loads(details)
-            if not isinstance(described, dict):
-                raise TypeError("no description")
+            texts = (dataset, kind, request, at, previous, own)
+            if not isinstance(described, dict) or not all(isinstance(text, str) for text in texts):
+                raise TypeError("no description, or a cell that is no text")
         except (ValueError, TypeError, ArithmeticError, RecursionError):
             raise LedgerError(f"a row of {safe_repr(dataset)} in the ledger was changed; nothing was read") from None
         return cls(

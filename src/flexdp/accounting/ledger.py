@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import EPSILON, PURE_DELTA, Domain, elements, instance, integer, path_text
+from flexdp._core.domains import EPSILON, PURE_DELTA, Domain, elements, flag, instance, integer, path_text
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
 from flexdp.accounting.entries import (
@@ -37,6 +37,7 @@ from flexdp.accounting.rows import (
     new_entry,
     registry_state,
     stored_text,
+    with_source,
 )
 from flexdp.accounting.sqlite_store import SqliteStore
 from flexdp.errors import BudgetError, FlexdpError, InputError, LedgerError
@@ -100,7 +101,9 @@ class Ledger:
         )
         self._seen: dict[str, int] = {}
 
-    def create(self, dataset: str, *, epsilon: Number, delta: Number, unit: str = "record") -> Account:
+    def create(
+        self, dataset: str, *, epsilon: Number, delta: Number, unit: str = "record", by_period: bool = False
+    ) -> Account:
         """Declare a data set and its whole budget; the ledger itself is made if there is none.
 
         Parameters
@@ -111,6 +114,9 @@ class Ledger:
             The most that all releases together may spend.
         unit
             The privacy unit: "record", or the column that identifies the units.
+        by_period
+            True if the data change from period to period, as a file that is overwritten or a table that grows: every
+            release must then name its ``period``. False if they are fixed: no release may name one.
 
         Returns
         -------
@@ -122,7 +128,7 @@ class Ledger:
         InputError
             If a parameter is wrong, or the data set has been declared already.
         """
-        name, kind = checked_name(dataset), checked_unit(unit)
+        name, kind, periodic = checked_name(dataset), checked_unit(unit), flag("by_period", by_period)
         whole, chance = EPSILON.check(epsilon), PURE_DELTA.check(delta)
         self._store.make()
         with self._store.transaction(write=True) as run:
@@ -131,11 +137,11 @@ class Ledger:
                 raise InputError("dataset", f": {safe_repr(name)} has been declared already", remedy="Choose another.")
             details = {"flexdp": __version__, "registry": count}
             new = Account(
-                name=name, unit=kind, epsilon=whole, delta=chance, spent_epsilon=Fraction(0), spent_delta=Fraction(0),
-                entries=0, head=last,
+                name=name, unit=kind, by_period=periodic, epsilon=whole, delta=chance, spent_epsilon=Fraction(0),
+                spent_delta=Fraction(0), entries=0, head=last,
             )  # fmt: skip
             row = new_entry(new, "create", whole, chance, "", details)
-            run("new_account", name, kind, str(whole), str(chance), "0", "0", 1, row.hash)
+            run("new_account", name, kind, int(periodic), str(whole), str(chance), "0", "0", 1, row.hash)
             run("new_entry", *cells_of(row))
             run("set_meta", row.hash, "registry", last)
             run("set_meta", str(count + 1), "datasets", str(count))
@@ -176,7 +182,14 @@ class Ledger:
             return [account_of(row) for row in run("accounts")]
 
     def charge(
-        self, dataset: str, privacy: Privacy, *, unit: str = "record", request: str = "", details: Any = None
+        self,
+        dataset: str,
+        privacy: Privacy,
+        *,
+        unit: str = "record",
+        request: str = "",
+        details: Any = None,
+        source: Any = None,
     ) -> Receipt:
         """Charge a release before it is made: when this returns, the charge is on disk.
 
@@ -192,6 +205,8 @@ class Ledger:
             Hash of the public parameters of the release.
         details
             Public description, as JSON values.
+        source
+            What is read, as a dictionary of JSON values. It stays in the ledger: no export or receipt tells it.
 
         Returns
         -------
@@ -209,7 +224,7 @@ class Ledger:
         """
         name, kind = checked_name(dataset), checked_unit(unit)
         cost = instance("privacy", privacy, Privacy, "a Privacy")
-        key, public = stored_text("request", request), described(details)
+        key, whole = stored_text("request", request), described(details) | with_source(source)
         with self._store.transaction(write=True) as run:
             account = self._account(run, name, locked=True)
             if account.unit != kind:
@@ -221,7 +236,7 @@ class Ledger:
             if cost.epsilon > account.remaining_epsilon or cost.delta > account.remaining_delta:
                 left = amount(account.remaining_epsilon, account.remaining_delta)
                 raise BudgetError(name, amount(cost.epsilon, cost.delta), left)
-            receipt = append(run, account, "charge", cost.epsilon, cost.delta, key, public)
+            receipt = append(run, account, "charge", cost.epsilon, cost.delta, key, whole)
         self._seen[name] = receipt.number + 1
         return receipt
 
@@ -260,8 +275,8 @@ class Ledger:
         self._seen[paid.dataset] = kept.number + 1
         return kept
 
-    def find(self, dataset: str, request: str) -> Stored | None:
-        """Return the release that answers a request, if one was stored.
+    def find(self, dataset: str, request: str, *, source: Any = None) -> Stored | None:
+        """Return the release of the same source that answers a request, if one was stored.
 
         Parameters
         ----------
@@ -269,6 +284,8 @@ class Ledger:
             Declared name of the data set.
         request
             Hash of the public parameters.
+        source
+            The source, as it was charged.
 
         Returns
         -------
@@ -280,17 +297,19 @@ class Ledger:
         LedgerError
             If the stored release was changed.
         """
-        name = checked_name(dataset)
+        name, key, wanted = checked_name(dataset), stored_text("request", request), with_source(source).get("source")
         with self._store.transaction(write=False) as run:
             self._account(run, name, locked=False)
-            rows = run("stored", name, stored_text("request", request))
-            if not rows:
-                return None
-            number, document = rows[0]
-            row = Entry.of_row(run("entry", name, number)[0])
-        if row.expected != row.hash or row.details.get("sha256") != digest(document):
-            raise LedgerError(f"the release {number} of {name!r} was changed in the ledger; nothing was read")
-        return Stored(Receipt(name, int(number), row.hash), document)
+            for (number,) in run("stored", name, key):
+                row = Entry.of_row(run("entry", name, number)[0])
+                paid, document = run("entry", name, row.details.get("charge")), run("document", name, number)
+                charge = Entry.of_row(paid[0]) if paid else None
+                whole = charge is not None and charge.expected == charge.hash and row.expected == row.hash
+                if charge is None or not whole or not document or row.details.get("sha256") != digest(document[0][0]):
+                    raise LedgerError(f"the release {number} of {name!r} was changed in the ledger; nothing was read")
+                if charge.details.get("source") == wanted:
+                    return Stored(Receipt(name, row.number, row.hash), document[0][0])
+        return None
 
     def document(self, dataset: str, number: int) -> str | None:
         """Return a stored release.

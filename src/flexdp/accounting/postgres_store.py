@@ -133,7 +133,7 @@ class PostgresStore:
             if version[0] != str(SCHEMA):
                 raise LedgerError(
                     f"the ledger {self} has schema {safe_repr(version[0])}, and this version of flexdp knows {SCHEMA}; "
-                    "use the version of flexdp that made it, or a later one"
+                    "use a version of flexdp that knows it"
                 )
         return con
 

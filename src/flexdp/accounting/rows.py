@@ -14,6 +14,7 @@ from flexdp._core.exact import number_text
 from flexdp._core.text import is_unicode, safe_repr
 from flexdp.accounting.entries import FIRST, Account, Entry, Receipt, canonical
 from flexdp.errors import InputError, LedgerError
+from flexdp.noise.sampler import fresh_salt
 from flexdp.version import __version__
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "new_entry",
     "registry_state",
     "stored_text",
+    "with_source",
 ]
 
 
@@ -96,7 +98,7 @@ class Verdict:
 def account_state(account: Account) -> list[str]:
     """Return what every row repeats of the account, so that the next charge can trust it."""
     numbers = (account.epsilon, account.delta, account.spent_epsilon, account.spent_delta)
-    return [account.unit, *map(str, numbers)]
+    return [account.unit, *map(str, numbers), "by period" if account.by_period else "fixed"]
 
 
 def registry_state(run: Any) -> tuple[str, int]:
@@ -156,8 +158,21 @@ def stored_text(name: str, value: object) -> str:
     return found
 
 
+def with_source(source: Any) -> dict[str, Any]:
+    """Return what a charge keeps of its source: with a salt, so that no hash of the row, as in receipts, tells it.
+
+    >>> with_source({"files": ["/data/visits.csv"]})["source"], with_source(None)
+    ({'files': ['/data/visits.csv']}, {})
+    """
+    return {} if source is None else {"source": _json_values("source", source), "salt": fresh_salt()}
+
+
 def described(details: Any) -> dict[str, Any]:
     """Check public details of a charge, which must be JSON values."""
+    return {**_json_values("details", details), "flexdp": __version__}
+
+
+def _json_values(name: str, details: Any) -> dict[str, Any]:
     listed = [] if details is None else pairs(details)
     try:
         given = {str(key): value for key, value in listed or ()}
@@ -165,5 +180,6 @@ def described(details: Any) -> dict[str, Any]:
     except Exception:  # noqa: BLE001  (an object may raise anything when it is written)
         whole = False
     if not whole:
-        raise InputError("details", "must be a dictionary of JSON values", given=safe_repr(details))
-    return {**json.loads(canonical(given)), "flexdp": __version__}
+        raise InputError(name, "must be a dictionary of JSON values", given=safe_repr(details))
+    values: dict[str, Any] = json.loads(canonical(given))
+    return values

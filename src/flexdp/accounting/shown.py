@@ -36,8 +36,8 @@ def share_spent(account: Account) -> Fraction:
 
     >>> from flexdp.accounting.entries import FIRST
     >>> half, none = Fraction(1, 2), Fraction(0)
-    >>> share_spent(Account(name="a", unit="record", epsilon=Fraction(1), delta=none, spent_epsilon=half,
-    ...                     spent_delta=none, entries=2, head=FIRST))
+    >>> share_spent(Account(name="a", unit="record", by_period=False, epsilon=Fraction(1), delta=none,
+    ...                     spent_epsilon=half, spent_delta=none, entries=2, head=FIRST))
     Fraction(1, 2)
     """
     shares = [account.spent_epsilon / account.epsilon]
@@ -50,8 +50,8 @@ def bar(account: Account, *, plain: bool = False) -> str:
     """Return one line: a bar of what is spent, and the numbers.
 
     >>> from flexdp.accounting.entries import FIRST
-    >>> print(bar(Account(name="a", unit="record", epsilon=Fraction(2), delta=Fraction(0), spent_epsilon=Fraction(1),
-    ...                   spent_delta=Fraction(0), entries=2, head=FIRST), plain=True))
+    >>> print(bar(Account(name="a", unit="record", by_period=False, epsilon=Fraction(2), delta=Fraction(0),
+    ...                   spent_epsilon=Fraction(1), spent_delta=Fraction(0), entries=2, head=FIRST), plain=True))
     a  [############............]  spent ε = 1 of 2, δ = 0 of 0; left ε = 1, δ = 0 for each record
     """
     drawn = _blocks(account).translate({0x2588: "#", 0x2591: "."}) if plain else _blocks(account)
@@ -93,9 +93,10 @@ def _blocks(account: Account) -> str:
 
 
 def row_of(entry: Entry) -> dict[str, Any]:
-    """Return a row as JSON values."""
+    """Return a row as JSON values, without the source that was read, which stays in the ledger."""
     cells = {name: getattr(entry, name) for name in _COLUMNS}
-    return cells | {"epsilon": str(entry.epsilon), "delta": str(entry.delta)}
+    details = {name: value for name, value in entry.details.items() if name not in ("source", "salt")}
+    return cells | {"epsilon": str(entry.epsilon), "delta": str(entry.delta), "details": details}
 
 
 def as_json(ledger: Book) -> dict[str, Any]:
@@ -107,6 +108,7 @@ def _dataset(ledger: Book, account: Account) -> dict[str, Any]:
     return {
         "dataset": account.name,
         "unit": account.unit,
+        "by_period": account.by_period,
         "budget": {"epsilon": str(account.epsilon), "delta": str(account.delta)},
         "spent": {"epsilon": str(account.spent_epsilon), "delta": str(account.spent_delta)},
         "left": {"epsilon": str(account.remaining_epsilon), "delta": str(account.remaining_delta)},
@@ -121,7 +123,7 @@ def as_csv(ledger: Book) -> str:
     writer.writerow(_COLUMNS)
     for account in ledger.accounts():
         for entry in ledger.history(account.name):
-            cells = row_of(entry) | {"details": json.dumps(entry.details, ensure_ascii=True, sort_keys=True)}
+            cells = row_of(entry) | {"details": json.dumps(row_of(entry)["details"], ensure_ascii=True, sort_keys=True)}
             writer.writerow([for_spreadsheet(cells[name]) for name in _COLUMNS])
     return out.getvalue()
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flexdp._core.files import write_new
 from flexdp._core.text import safe_repr
 from flexdp.accounting.statements import CREATE_SQLITE, SCHEMA, SQLITE
 from flexdp.errors import InputError, LedgerError
@@ -60,29 +60,16 @@ class SqliteStore:
         import sqlite3
 
         try:
-            descriptor, draft = tempfile.mkstemp(prefix=".flexdp-", dir=self.path.parent)  # mode 0600
-            os.close(descriptor)
-            try:
-                con = sqlite3.connect(draft, isolation_level=None)
-                try:
-                    con.execute("PRAGMA journal_mode = WAL")
-                    con.execute("PRAGMA synchronous = FULL")
-                    con.execute("BEGIN IMMEDIATE")
-                    for statement in CREATE_SQLITE:
-                        con.execute(statement)
-                    con.execute("PRAGMA application_id = 1179403352")
-                    for key, value in (("schema", str(SCHEMA)), ("registry", "0" * 64), ("datasets", "0")):
-                        con.execute(SQLITE["new_meta"], (key, value))
-                    con.execute("COMMIT")
-                    con.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                finally:
-                    con.close()
-                _sync(draft)
-                with suppress(FileExistsError):  # somebody else was faster
-                    os.link(draft, self.path)
-            finally:
-                for ending in ("", "-wal", "-shm"):
-                    Path(draft + ending).unlink(missing_ok=True)
+            with closing(sqlite3.connect(":memory:", isolation_level=None)) as con:
+                for statement in CREATE_SQLITE:
+                    con.execute(statement)
+                con.execute("PRAGMA application_id = 1179403352")
+                for key, value in (("schema", str(SCHEMA)), ("registry", "0" * 64), ("datasets", "0")):
+                    con.execute(SQLITE["new_meta"], (key, value))
+                content = bytearray(con.serialize())
+            content[18:20] = b"\2\2"  # what PRAGMA journal_mode = WAL writes, which a database in memory does not take
+            with suppress(FileExistsError):  # somebody else was faster
+                write_new(self.path, bytes(content), private=True)
             _sync(str(self.path.parent))
         except (sqlite3.Error, OSError):
             raise LedgerError(
@@ -164,7 +151,7 @@ class SqliteStore:
             if version[0] != str(SCHEMA):
                 raise LedgerError(
                     f"the ledger {self} has schema {safe_repr(version[0])}, and this version of flexdp knows {SCHEMA}; "
-                    "use the version of flexdp that made it, or a later one"
+                    "use a version of flexdp that knows it"
                 )
             if con.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 con.execute("PRAGMA journal_mode = WAL")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from flexdp.accounting.entries import FIRST, Entry, Receipt, account_of, digest
+from flexdp.accounting.rows import account_state
 from flexdp.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -45,11 +47,10 @@ def verified(store: SqliteStore | PostgresStore, receipts: Sequence[Receipt]) ->
 def _chain(run: Any, account: Any, rows: list[Any], registered: dict[int, tuple[str, Entry]]) -> list[str]:
     """What is wrong with the rows of one data set."""
     found = account_of(account)
-    name, unit, epsilon, delta, entries, head = (
-        found.name, found.unit, found.epsilon, found.delta, found.entries, found.head,
-    )  # fmt: skip
+    name, epsilon, delta, entries, head = found.name, found.epsilon, found.delta, found.entries, found.head
     wrong: list[str] = []
-    previous, spent = FIRST, [Fraction(0), Fraction(0)]
+    zero = Fraction(0)
+    previous, spent = FIRST, [zero, zero]
     for place, cells in enumerate(rows):
         try:
             row = Entry.of_row(cells)
@@ -66,8 +67,9 @@ def _chain(run: Any, account: Any, rows: list[Any], registered: dict[int, tuple[
             return [f"Row {place} of {name!r} is of the wrong kind."]
         if place == 0:
             registered[row.details.get("registry", -1)] = (name, row)
-            if (row.epsilon, row.delta, (row.details.get("account") or [None])[0]) != (epsilon, delta, unit):
-                wrong.append(f"The budget or the unit of {name!r} was changed.")
+            declared = account_state(replace(found, spent_epsilon=zero, spent_delta=zero))
+            if (row.epsilon, row.delta, row.details.get("account")) != (epsilon, delta, declared):
+                wrong.append(f"The declaration of {name!r} was changed.")
         else:
             spent = [spent[0] + row.epsilon, spent[1] + row.delta]
         if row.kind == "store":

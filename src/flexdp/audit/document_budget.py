@@ -59,6 +59,9 @@ def spent_by(release: Release, steps: Sequence[Sequence[Draw]]) -> list[Spent]:
         parts += _counts(release.budget)
     if asked is not None:
         parts.append(_answers(asked, most, steps))
+    if release.caps:  # each unit is in one of the two numbers of a report
+        of_units = sum((cap.mechanism.epsilon for cap in release.caps), Fraction(0))
+        parts.append(Spent("units by the cap", of_units, Fraction(0)))
     return parts
 
 

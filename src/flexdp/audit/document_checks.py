@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from flexdp._core.documents import Difference, UnfitError
 from flexdp._core.exact import number_text, upper_text
 from flexdp._core.text import is_short, plural, safe_repr, thousands
+from flexdp._release.capped import cap_proof
 from flexdp._release.documents import MALFORMED, fields_of, other_words
 from flexdp._release.published import Release
 from flexdp.audit.document_answers import wrong_words
@@ -22,7 +23,7 @@ from flexdp.sharp.quantile import ExponentialQuantile
 __all__ = ["Told", "checked"]
 
 _PARTS = {"mechanism": "noise", "bars": "counts", "privacy": "budget", "asked": "answers", "auto": "buckets",
-          "certified": "bound"}  # fmt: skip
+          "certified": "bound", "cap": "cap"}  # fmt: skip
 Found: TypeAlias = "str | tuple[str, tuple[str, ...]]"  # a sentence, empty where there is nothing to check; its proof
 
 
@@ -234,6 +235,13 @@ def _bound(rebuilt: Rebuilt) -> str:
     return f"{told}, nor above {thousands(largest)}, the most that the noise can lead to."
 
 
+def _cap(rebuilt: Rebuilt) -> Found:
+    """The numbers of units on either side of the cap."""
+    release = rebuilt.release
+    told = " ".join(answer.statement for answer in release.capped_units)
+    return (told, tuple(map(cap_proof, release.caps))) if told else ""
+
+
 def _budget(rebuilt: Rebuilt) -> str:
     release, content, _ = rebuilt
     parts = spent_by(release, rebuilt.steps)
@@ -271,6 +279,7 @@ _CHECKS: dict[str, Callable[[Rebuilt], Found]] = {
     "buckets": _auto,
     "answers": _asked,
     "bound": _bound,
+    "cap": _cap,
     "budget": _budget,
     "statements": _statements,
 }

@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from flexdp._core.domains import EPSILON, OPEN_GAMMA, SENSITIVITY, instance
+from flexdp._core.domains import EPSILON, OPEN_GAMMA, SENSITIVITY, flag, instance
 from flexdp._core.exact import Number, exact, float_up, sum_up
 from flexdp.calculus.sensitivities import (
     DistortionSensitivity,
@@ -36,6 +36,7 @@ def compose_accuracy(
     *,
     sigma: DistortionSensitivity,
     sensitivity: MetricSensitivity | None = None,
+    keeps_bars: bool = False,
 ) -> Accuracy:
     """Derive the accuracy of M₂∘M₁ for f₂∘f₁: α = α₁ + σ_{f₁}(α₂), β = τ_{M₂,f₂}^{α₂,γ₂}(β₁, γ₁), γ = γ₂.
 
@@ -47,6 +48,10 @@ def compose_accuracy(
     is not known (None), what is known is the most that each bucket can lose. A distance and a fraction of the values
     have no sum.
 
+    A fraction that M₂ leaves out goes back to the input through σ. A number of records of each bucket does not: M₁ may
+    have spread the records of one bucket over many, each of which loses so many. It is known of the buckets of the
+    input only with ``keeps_bars``.
+
     Parameters
     ----------
     first
@@ -57,6 +62,9 @@ def compose_accuracy(
         Distortion sensitivity of f₁.
     sensitivity
         Δ_{f₂}; needed if ``sigma`` is relaxed and α₂ > 0.
+    keeps_bars
+        True if M₁ sends one record to one record, and all records of a bucket to one bucket, so that no bucket of its
+        input loses more than the most that a bucket of its output does.
 
     Returns
     -------
@@ -102,13 +110,14 @@ def compose_accuracy(
             remedy="A mechanism declares it as metric_sensitivity.",
         )
     beta, gamma = sum_up(beta, more_beta), sum_up(gamma, more_gamma)
-    max_drop = _lost(first, second)
+    max_drop = _lost(first, second, keeps_bars=flag("keeps_bars", keeps_bars))
     more = None if second.alpha is None else _finite(sigma.bound(second.alpha))
     alpha = _add(first.alpha, more, distortion=distortion)
     if alpha is None and max_drop is None:
         raise InputError(
             "alpha",
-            "is not known, nor the loss of each bucket: buckets are merged, or lose a fraction",
+            "is not known, nor the loss of each bucket: buckets are merged, lose a fraction, or may be split before, "
+            "by a step that does not declare keeps_bars",
             remedy=("Give ", P("records_at_least"), " and ", P("bars"), ", and keep the number of records until then."),
         )
     return Accuracy(
@@ -130,6 +139,7 @@ def compose_error(
     *,
     sigma: DistortionSensitivity,
     sensitivity: MetricSensitivity | None = None,
+    keeps_bars: bool = False,
 ) -> ErrorSensitivity:
     """Derive the error sensitivity of M₂∘M₁ for f₂∘f₁: α = α₁ + σ_{f₁}(α₂), γ = γ₂ or γ₁ + γ₂, τ₂∘τ₁.
 
@@ -144,6 +154,9 @@ def compose_error(
         Distortion sensitivity of f₁.
     sensitivity
         Δ_{f₂}; needed if ``sigma`` is relaxed and α₂ > 0.
+    keeps_bars
+        True if M₁ sends one record to one record, and all records of a bucket to one bucket, so that no bucket of its
+        input loses more than the most that a bucket of its output does.
 
     Returns
     -------
@@ -179,7 +192,7 @@ def compose_error(
         lossy_bound=None if first.lossy_bound is None else bound,
         metric=second.metric,
         takes=first.takes,
-        max_drop=_lost(first, second),
+        max_drop=_lost(first, second, keeps_bars=flag("keeps_bars", keeps_bars)),
         distortion=distortion,
         scales=first.scales and second.scales,
         relative=first.relative or second.relative,
@@ -353,12 +366,12 @@ def _distortion(first: Accuracy | ErrorSensitivity, second: ErrorSensitivity) ->
     )
 
 
-def _lost(first: Accuracy | ErrorSensitivity, second: ErrorSensitivity) -> int | None:
+def _lost(first: Accuracy | ErrorSensitivity, second: ErrorSensitivity, *, keeps_bars: bool) -> int | None:
     """The most records that a bucket can lose in two steps; None where that is not known, or nothing is ever lost."""
     if first.max_drop is None and second.max_drop is None:
         return None
     one, two = (0 if part.alpha == 0 and not part.max_drop else part.max_drop for part in (first, second))
-    if one is None or two is None or (second.merges and one > 0):
+    if one is None or two is None or (second.merges and one > 0) or (two > 0 and not keeps_bars):
         return None
     return one + two
 

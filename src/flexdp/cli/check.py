@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from flexdp._core.text import visible
 from flexdp.cli.errors import Run
 from flexdp.cli.options import AS_JSON, IN_DATABASE, READING, ROWS_ARE_RECORDS, all_of, source_of
+from flexdp.cli.output import between_words
 from flexdp.cli.wording import speller
 
 __all__ = ["check"]
@@ -44,5 +46,5 @@ def check(run: Run, /, source: str, column: tuple[str, ...], as_json: bool, **op
         click.echo(json.dumps(found.to_dict(), indent=2))
     else:
         for line in found.message(run.spell).splitlines():
-            click.echo(visible(line))
+            click.echo(between_words(visible(line), sys.stdout))
     return 0

@@ -43,7 +43,7 @@ import click
 from flexdp._core.text import visible
 from flexdp.cli.examples import with_examples
 from flexdp.cli.wording import speller
-from flexdp.errors import BudgetError, DataError, FlexdpError, InputError, LedgerError, P, UnavailableError
+from flexdp.errors import BudgetError, DataError, FlexdpError, InputError, LedgerError, P, UnavailableError, spelled
 
 __all__ = [
     "BAD_INPUT",
@@ -66,6 +66,7 @@ NOTHING_SURVIVED = 4
 VIOLATION = 5
 UNAVAILABLE = 6
 
+_EXAMPLES = {"epsilon": P("epsilon", 1), "delta": P("delta", "1e-6")}
 _MOMENT = 0.02  # seconds, after which a callback has ended
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -232,7 +233,7 @@ def guarded(group: click.Group) -> int:
     except click.exceptions.NoArgsIsHelpError as bare:
         return _complained(bare.format_message(), BAD_INPUT)
     except click.ClickException as refusal:
-        return _complain(run, refusal.format_message(), BAD_INPUT, "UsageError")
+        return _complain(run, f"{refusal.format_message()}{_example(refusal, run)}", BAD_INPUT, "UsageError")
     except InputError as refusal:
         code = UNAVAILABLE if isinstance(refusal, UnavailableError) else BAD_INPUT
         return _complain(run, refusal.message(run.spell), code, type(refusal).__name__, refusal.parameter)
@@ -260,6 +261,13 @@ def guarded(group: click.Group) -> int:
             return _complain(run, f"could not write the output; {run.cost}.", BAD_INPUT, kind)
         return _complain(run, f"an unexpected {kind} stopped flexdp; {run.cost}.", UNEXPECTED, kind)
     return code if isinstance(code, int) else 0
+
+
+def _example(refusal: click.ClickException, run: Run) -> str:
+    """A budget that is missing, as it may be written."""
+    missing = refusal.param if isinstance(refusal, click.MissingParameter) else None
+    written = _EXAMPLES.get((missing.name if missing is not None else None) or "")
+    return "" if written is None else f" For example {spelled((written,), run.spell)}."
 
 
 def violation(run: Run, message: str) -> int:

@@ -29,7 +29,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "experiment": ("flexdp experiment 1 2 --quick --out results",),
     "compare": ("flexdp compare --law cauchy:45,4 --stat max -m dropping -m em --runs 20",),
-    "audit": ("flexdp audit mymodule:my_mechanism 10 11 --epsilon 1",),
+    "audit": (
+        "flexdp audit mymodule:my_mechanism 10 11 --epsilon 1",
+        "flexdp audit search --form 'CSV file' --pairs 20",
+    ),
     "key": ("flexdp key new publisher.key",),
     "sign": ("flexdp sign delays.json --key publisher.key",),
     "verify": ("flexdp verify delays.json", "flexdp verify delays.json --key publisher.pub"),

@@ -39,10 +39,16 @@ def ledger() -> None:
     "--delta", "-d", required=True, metavar="D", help="Most δ that all releases may spend together; may be 0."
 )
 @click.option("--unit", default="record", show_default=True, metavar="COL", help="Privacy unit: record, or a column.")
+@click.option(
+    "--by-period",
+    is_flag=True,
+    help="The data change, as a file that is overwritten or a table that grows: every release names its --period. "
+    "Default: fixed data, of which a release names none.",
+)
 @AS_JSON
-def create(ledger: str, dataset: str, epsilon: str, delta: str, unit: str, as_json: bool) -> int:
+def create(ledger: str, dataset: str, epsilon: str, delta: str, unit: str, by_period: bool, as_json: bool) -> int:
     """Declare DATASET and its budget; LEDGER is made if there is none."""
-    account = Ledger(ledger).create(dataset, epsilon=epsilon, delta=delta, unit=unit)
+    account = Ledger(ledger).create(dataset, epsilon=epsilon, delta=delta, unit=unit, by_period=by_period)
     click.echo(_json_of([account]) if as_json else visible(bar(account, plain=True)))
     return 0
 
@@ -164,6 +170,7 @@ def _json_of(accounts: Sequence[Account]) -> str:
         {
             "dataset": each.name,
             "unit": each.unit,
+            "by_period": each.by_period,
             "budget": {"epsilon": str(each.epsilon), "delta": str(each.delta)},
             "spent": {"epsilon": str(each.spent_epsilon), "delta": str(each.spent_delta)},
             "left": {"epsilon": str(each.remaining_epsilon), "delta": str(each.remaining_delta)},

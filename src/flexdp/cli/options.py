@@ -162,14 +162,18 @@ ABOUT = (
     click.option("--title", metavar="T", help="Title of the page."),
     click.option("--publisher", metavar="P", help="Publisher, for the JSON and the page."),
     click.option("--dataset-name", metavar="N", help="Name of the data set, for the JSON and the page."),
-    click.option("--period", metavar="P", help="Period that the data covers, for the JSON and the page."),
+    click.option(
+        "--period", metavar="P", help="Period that the data covers, for the JSON, the page and a ledger by period."
+    ),
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 SIGN = click.option(
     "--sign", metavar="KEY", help="Sign the JSON file of -o with this private key; the signature is in FILE.json.sig."
 )
 IN_DATABASE = click.option(
-    "--table", metavar="T", help="Table in a database: FILE is postgresql://…, or a .db, .sqlite or .duckdb file."
+    "--table",
+    metavar="T",
+    help="Table in a database: FILE is postgresql://… or mariadb://…, or a .db, .sqlite or .duckdb file.",
 )
 _LABELS = (
     click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
@@ -196,6 +200,14 @@ _LABELS = (
         "--max-buckets-per-unit",
         metavar="K",
         help="Maximum number of buckets one unit may count in; required with --unit.",
+    ),
+    click.option(
+        "--no-cap-report",
+        "cap_report",
+        is_flag=True,
+        flag_value=False,
+        default=True,
+        help="Keep back how many units have more buckets than that, and the 4% of ε that publishing it costs.",
     ),
     click.option(
         "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."
@@ -268,7 +280,11 @@ paying: Callable[[Any], Any] = all_of(
     (
         click.option("--ledger", metavar="FILE", help="Ledger that pays: a file, or postgresql://…"),
         click.option("--dataset", metavar="NAME", help="Declared data set in the ledger, e.g. payroll-2026."),
-        click.option("--fresh", is_flag=True, help="Pay again, although the same release was made before."),
+        click.option(
+            "--fresh",
+            is_flag=True,
+            help="Pay again, although the same release of the same source and period was made before.",
+        ),
     )
 )
 labels: Callable[[Any], Any] = all_of(_LABELS)
@@ -292,7 +308,8 @@ def source_of(files: tuple[str, ...], table: str | None) -> Any:
         raise InputError(
             "table",
             "applies to databases only",
-            remedy="A database is postgresql://…, or a file that ends in .db, .sqlite, .sqlite3, .duckdb or .ddb.",
+            remedy="A database is postgresql://… or mariadb://…, or a file that ends in .db, .sqlite, .sqlite3, "
+            ".duckdb or .ddb.",
         )
     return files[0], table
 

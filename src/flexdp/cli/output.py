@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -16,10 +18,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
+import click
+
 from flexdp._core.domains import path_text
 from flexdp._core.exact import json_value, number_text
 from flexdp._core.files import followed, replacing
-from flexdp._core.text import for_spreadsheet, safe_repr, visible
+from flexdp._core.text import for_spreadsheet, safe_repr, thousands, visible
 from flexdp._release.answerable import check_several_buckets, repeats_units
 from flexdp._release.answers import Answer
 from flexdp._release.answers_json import json_answer, question_of
@@ -28,15 +32,20 @@ from flexdp._release.asking import wanted
 from flexdp._release.by_column import of_column
 from flexdp._release.ranges import bucket_texts, key_texts
 from flexdp._release.readable import Readable
+from flexdp._release.sentences import tally_ends, tally_text
 from flexdp._release.stat_words import MOST_SHOWN, each_once
+from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P, Phrase
 
 __all__ = [
     "AtomicFile",
     "StatQuery",
     "all_answers",
+    "between_words",
+    "coarse",
     "json_document",
     "json_text_of",
+    "note",
     "parse_stats",
     "print_answers",
     "stats_of_each",
@@ -44,6 +53,8 @@ __all__ = [
     "without_repeats",
 ]
 
+_NARROWEST = 40  # characters of a line
+_COARSE = 2  # buckets that tell next to nothing of a column
 _MOST_BARS = 60  # on a terminal; a file or JSON has them all
 
 
@@ -192,7 +203,8 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
             sys.stdout.write(visible(str(answer)) + "\n")
             if isinstance(answer.value, dict):
                 named = _ranges(release)
-                sys.stdout.writelines(f"{visible(named[key])}\t{records}\n" for key, records in answer.value.items())
+                told = zip(answer.value, release.tallies, strict=True)
+                sys.stdout.writelines(f"{visible(named[key])}\t{tally_text(tally)}\n" for key, tally in told)
             elif isinstance(answer.value, tuple) and answer.name == "support" and not counted:
                 named = _ranges(release)
                 sys.stdout.writelines(f"{visible(named[key])}\n" for key in answer.value)
@@ -237,18 +249,47 @@ def bar_chart(release: Release, width: int = 40) -> Any:
     chart.add_column(justify="right")
     chart.add_column(justify="right", style="cyan")
     chart.add_column(style="blue", no_wrap=True)
+    chart.add_column(justify="right")
     shown = release.bars.keys[:_MOST_BARS]
-    counts = release.bars.counts[:_MOST_BARS].tolist()
+    tallies = release.tallies[:_MOST_BARS]
     found = lengths(release)
-    if found.words:
-        chart.add_row("", "", f"lengths are {found.words}")
-    for words, records, length in zip(bucket_texts(release.partition, shown), counts, found.lengths, strict=False):
+    chart.add_row("", "about", f"lengths are {found.words}" if found.words else "", "certainly")
+    for words, tally, length in zip(bucket_texts(release.partition, shown), tallies, found.lengths, strict=False):
         eighths = max(1, round(8 * width * min(1.0, length)))
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8]
-        chart.add_row(Text(visible(words)), str(records), f"{bar.rstrip()}…" if length > 1 else bar)
+        drawn = f"{bar.rstrip()}…" if length > 1 else bar
+        chart.add_row(Text(visible(words)), thousands(tally.about), drawn, tally_ends(tally))
     if len(release.bars) > _MOST_BARS:
-        chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all")
+        chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all", "")
     return chart
+
+
+def note(text: str) -> None:
+    """Print a note on standard error; on a terminal, lines end between words."""
+    click.echo(between_words(visible(text), sys.stderr), err=True)
+
+
+def between_words(line: str, stream: TextIO) -> str:
+    """Break a line that is too long for a terminal between words; elsewhere, and in a table, it stays as it is."""
+    if not stream.isatty() or "  " in line.strip():
+        return line
+    try:
+        own = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        own = 0
+    width = max(_NARROWEST, own or shutil.get_terminal_size().columns)
+    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) if len(line) > width else line
+
+
+def coarse(release: Release) -> Phrase:
+    """Say that all that was released lies in one or two buckets of a width that was given; empty otherwise."""
+    axis = release.spec.partitions[0]
+    narrowest = isinstance(axis, Width) and axis.kind in ("integer", "date") and axis.width == 1
+    if not isinstance(axis, Width) or narrowest or release.budget is None or not release.spec.ordered:
+        return ""
+    found = bucket_texts(axis, release.bars.keys) if 0 < len(release.bars) <= _COARSE else []
+    where = f"one bucket, {found[0]}" if len(found) == 1 else f"two buckets, {' and '.join(found)}"
+    return (f"All that was released lies in {where}. A smaller ", P("width"), " tells more.") if found else ""
 
 
 def json_text_of(release: Release | Releases) -> str:

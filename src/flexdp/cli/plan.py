@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from flexdp._core.text import visible
 from flexdp._release.asking import asks
 from flexdp.cli.errors import Run
 from flexdp.cli.options import AS_JSON, READING, ZONE, all_of, bounds_pair, comma_separated, group_options
+from flexdp.cli.output import between_words, note
 from flexdp.errors import InputError, P, Phrase, spelled
 from flexdp.histogram import Histogram
 from flexdp.planning import Advice
@@ -99,9 +101,13 @@ def plan(
     labels = group_options(by, None, groups)
     options |= {"by": labels["by"], "groups": labels["groups"], "stats": list(stats) or None, "ask": list(ask) or None}
     advice: Advice = advice_for(kind=kind or "number", public_sample=sample, **options)
-    click.echo(advice.to_json(indent=2) if as_json else visible_lines(advice.text(spell)))
+    if as_json:
+        click.echo(advice.to_json(indent=2))
+    else:
+        for line in advice.text(spell).split("\n"):
+            click.echo(between_words(visible(line), sys.stdout))
     if reading and advice.command is not None:
-        click.echo(visible(spelled(_for_a_release(reading), spell)), err=True)
+        note(spelled(_for_a_release(reading), spell))
     return 0
 
 
@@ -134,7 +140,7 @@ def _sample(
                     " for texts."),
         )  # fmt: skip
     for phrase in how_it_was_read(request):
-        click.echo(visible(spelled(phrase, spell)), err=True)
+        note(spelled(phrase, spell))
     counted = count(question.table, [question.counting])[0]
     return Histogram(request.partition.centres(counted.parts[0]), counted.counts), request.kind
 
@@ -160,8 +166,3 @@ def _for_a_release(reading: dict[str, Any]) -> Phrase:
     typed = {name: "tab" if value == "\t" else value for name, value in reading.items()}
     given = [part for name, value in typed.items() for part in (" ", P(name, value))]
     return ("For a FILE that is written in the same way as the public sample, add to the command:", *given)
-
-
-def visible_lines(text: str) -> str:
-    """Return the text with every line made harmless to a terminal."""
-    return "\n".join(visible(line) for line in text.split("\n"))

@@ -6,24 +6,24 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from flexdp._core.domains import LARGE_EPSILON
-from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
 from flexdp._release.reading import encoding_cause, how_it_was_read
 from flexdp._release.stat_words import each_once
+from flexdp._release.weak import little_privacy
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
 from flexdp.cli.options import ABOUT, SIGN, all_of, comma_separated, paying, prepared, table_options
 from flexdp.cli.output import (
     AtomicFile,
     all_answers,
+    coarse,
     json_document,
     json_text_of,
+    note,
     print_answers,
     stats_of_each,
     unanswered,
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from flexdp.signing import PrivateKey
 
 __all__ = ["publish", "release"]
-
-_LARGE_DELTA = Fraction(1, 100)  # warn from here
 
 
 @click.command()
@@ -119,7 +117,8 @@ def publish(
     """
     questions = stats_of_each(stats, request)
     secret = _key(sign, output)
-    _warn(request)
+    for weakness in little_privacy(request):
+        note(f"Warning: {spelled(weakness, run.spell)}")
     published: Any = None
     payment: Any = None
     unwritten = False
@@ -138,13 +137,13 @@ def publish(
         if published is None:
             raise
         unwritten = True
-    _tell_cost(published, payer, payment)
+    _tell_cost(run, published, payer, payment)
     if output is not None and not unwritten:
         signed = "" if secret is None else f" and {visible(output)}.sig"
         click.echo(f"Wrote {visible(output)}{signed}.", err=True)
     each = list(published.values()) if request.separately else [published]
     for line in how_it_was_read(request):
-        click.echo(visible(spelled(line, run.spell)), err=True)
+        note(spelled(line, run.spell))
     pairs = list(zip(each, questions, strict=True))
     try:
         answers = (
@@ -163,14 +162,20 @@ def publish(
 
         content = {"schema": SCHEMA_OF_SEVERAL, "releases": documents} if request.separately else documents[0]
         click.echo(json.dumps(content, indent=2, allow_nan=False))
+    if answers and (drawing := each[0].spec.about.drawing):
+        click.echo(visible(drawing))
     for one, shown in zip(each, answers, strict=False):
         if request.separately:
             click.echo(f"{visible(str(one.column))}:")
         print_answers(one, shown)
+    for one in each:
+        if told := coarse(one):
+            label = f"{one.column}: " if request.separately else ""
+            note(label + spelled(told, run.spell))
     for one in each if stats else ():
         if told := unanswered(one, stats or ()):
             label = f"{one.column}: " if request.separately else ""
-            click.echo(visible(label + spelled(told, run.spell)), err=True)
+            note(label + spelled(told, run.spell))
     if unwritten:
         raise InputError(
             "output",
@@ -178,7 +183,7 @@ def publish(
             f"{run.cost}",
         )
     for cause in () if any(one.survived for one in each) else (*each[0].likely_causes, *encoding_cause(request)):
-        click.echo(f"Likely cause: {visible(spelled(cause, run.spell))}", err=True)
+        note(f"Likely cause: {spelled(cause, run.spell)}")
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
 
 
@@ -202,33 +207,15 @@ def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:
     return type(published)(shown) if request.separately else shown[0]
 
 
-def _warn(request: Any) -> None:
-    """Warn of choices that protect little; they are carried out all the same."""
-    spent = [each.privacy() for each in (*request.budgets, request.asked) if each is not None]
-    epsilon, delta = (sum(getattr(privacy, name) for privacy in spent) for name in ("epsilon", "delta"))
-    if epsilon > LARGE_EPSILON:
-        click.echo(
-            f"Warning: --epsilon {number_text(epsilon)} is above {LARGE_EPSILON} and gives little privacy protection.",
-            err=True,
-        )
-    if delta >= _LARGE_DELTA:
-        click.echo(
-            f"Warning: --delta {number_text(delta)} lets the promise fail once in {int(1 / delta)} times; "
-            "it should be far below one in the number of records.",
-            err=True,
-        )
-
-
-def _tell_cost(published: Any, payer: Any, payment: Any) -> None:
+def _tell_cost(run: Run, published: Any, payer: Any, payment: Any) -> None:
     """Say what was spent and, with a ledger, what is left."""
     if payment is None:
-        click.echo(
-            f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.", err=True
-        )
+        note(f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.")
         return
     from flexdp.accounting.shown import bar
 
-    click.echo(str(payment) if payment.free else f"Spent: {published.privacy} {payment}", err=True)
+    told = spelled(payment.told, run.spell)
+    note(told if payment.free else f"Spent: {published.privacy} {told}")
     try:
         click.echo(visible(bar(payer[0].account(payer[1]), plain=not _draws(sys.stderr))), err=True)
     except LedgerError as failure:  # which must not keep back what has been paid for

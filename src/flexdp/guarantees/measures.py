@@ -163,7 +163,9 @@ class Metric:
         """
         if self.distance is None:
             raise InputError(
-                "distance", f"was not given for the metric {self.name!r}", remedy="flexdp.distances has the paper's."
+                "distance",
+                f"was not given for the metric {self.name!r}",
+                remedy="flexdp.distances has the paper's, and HISTOGRAMS.metric that of histograms.",
             )
         return float(self.distance(a, b))
 
@@ -174,7 +176,7 @@ class Metric:
 DROP, MOVE, DROP_MOVE = Distortion("drop"), Distortion("move", fraction=False), Distortion("drop-move")
 DIFFERENCE = Metric("absolute difference", distance=lambda a, b: abs(a - b))
 EQUALITY = Metric("equality", distance=lambda a, b: 0.0 if a == b else 1.0)
-HAUSDORFF, HISTOGRAM_DISTANCE = Metric("Hausdorff"), Metric("W∞ of the normalised histograms")
+HAUSDORFF, HISTOGRAM_DISTANCE = Metric("Hausdorff"), Metric("W∞ between equal sizes")
 
 
 class _Computing(Protocol):

@@ -86,7 +86,10 @@ class Privacy:
     @property
     def odds(self) -> str:
         """ε in words: how sure an undecided observer can become, rounded up."""
-        return f"an observer who was 50% sure {self.neighbours.doubt} is at most {self.certainty} sure afterwards"
+        undecided = f"an observer who was 50% sure {self.neighbours.doubt}"
+        if self.certainty == "100%":
+            return f"{undecided} may be practically certain afterwards"
+        return f"{undecided} is at most {self.certainty} sure afterwards"
 
     def __add__(self, other: Privacy) -> Privacy:
         """Return the privacy of two releases of the same data by basic composition: ε and δ add up.

@@ -135,7 +135,7 @@ class Mechanism(ABC):
         return only_at_zero()
 
     def metric_sensitivity(self, beta: float) -> float:
-        """Return Δ_f(β) of the function: how far its values are apart for inputs within β, of any number of records.
+        """Return Δ_f(β) of the function: how far its values are apart for inputs within β, by the metric of its source.
 
         It is needed after a step whose σ is relaxed, and only then.
 
@@ -169,6 +169,15 @@ class Mechanism(ABC):
     @property
     def keeps_records(self) -> bool:
         """True if the output always holds as many records as the input."""
+        return False
+
+    @property
+    def keeps_bars(self) -> bool:
+        """True if one record goes to one record of one bucket, the same for all records of a bucket, or is left out.
+
+        Where a record goes, and whether its function leaves it out, must not depend on other records. Then a later step
+        by which no bucket of the output loses more than D records takes no more from any bucket of the input.
+        """
         return False
 
     @property

@@ -287,6 +287,11 @@ class Bucketing(Mechanism):
         return self.unit is None and all(map(_reads_all, self._axes))
 
     @property
+    def keeps_bars(self) -> bool:
+        """True: the records of one value go to one bucket, or lie outside; a unit's rows in one bucket count as one."""
+        return True
+
+    @property
     def adds_bars(self) -> bool:
         """False: buckets are only ever merged."""
         return False

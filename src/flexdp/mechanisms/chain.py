@@ -21,6 +21,7 @@ from flexdp.mechanisms.derived import (
     Parts,
     accuracy_of,
     bars_of,
+    keeps_bars_of,
     moved_by,
     privacy_of,
     relation_of,
@@ -175,7 +176,8 @@ class Chain(Mechanism):
         for i in range(1, len(self.steps)):
             step = self.steps[i]
             moves, sigma = step.metric_sensitivity, sigma_of(self.steps[:i])
-            found = compose_error(found, step.tau(settings[i]), sigma=sigma, sensitivity=moves)
+            kept = keeps_bars_of(self.steps[:i])
+            found = compose_error(found, step.tau(settings[i]), sigma=sigma, sensitivity=moves, keeps_bars=kept)
         return found
 
     def accuracy_in(self, known: Known) -> Accuracy:
@@ -232,6 +234,11 @@ class Chain(Mechanism):
     def keeps_records(self) -> bool:
         """True if every step keeps the number of records."""
         return all(part.keeps_records for part in self.steps)
+
+    @property
+    def keeps_bars(self) -> bool:
+        """True if every step keeps the records of a bucket together."""
+        return keeps_bars_of(self.steps)
 
     @property
     def adds_bars(self) -> bool:
@@ -317,7 +324,7 @@ def compose(first: Mechanism, second: Mechanism) -> Mechanism:
 
 def _check_declared(part: Mechanism) -> None:
     """Refuse declarations of the wrong type, which a mechanism of the caller's own may hold."""
-    for name in ("keeps_records", "adds_bars", "lossy", "identity"):
+    for name in ("keeps_records", "keeps_bars", "adds_bars", "lossy", "identity"):
         flag(name, getattr(part, name))
     for name in ("source", "target"):
         instance(name, getattr(part, name), Space, "a Space, for example HISTOGRAMS")

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from flexdp._core.domains import elements, instance
-from flexdp._core.exact import Number, said
+from flexdp._core.exact import Number, float_up, said
 from flexdp._core.text import safe_repr
 from flexdp.calculus.computed import value_text
 from flexdp.calculus.finite import bound_given, distortion_sensitivity, metric_sensitivity
@@ -17,7 +18,7 @@ from flexdp.calculus.finite_error import error_sensitivity
 from flexdp.calculus.laws import Outputs, point_text, points_given
 from flexdp.calculus.preserving import preserves_neighbours
 from flexdp.calculus.sensitivities import ErrorSensitivity
-from flexdp.distances.axioms import amount
+from flexdp.distances.axioms import Amount, amount
 from flexdp.distances.sets import hausdorff
 from flexdp.distortions import Drop, Move
 from flexdp.errors import InputError, P
@@ -30,6 +31,8 @@ __all__ = ["Checked", "Claim", "check_declared"]
 
 _NAMES = {"M": "law", "f": "function", "d1": "distortion", "d2": "output_distortion"}  # of the functions called here
 _SLACK = 1e-12  # relative, where a metric computes in doubles
+_ROUNDING = 2.0**-50  # relative, where a bound is evaluated at a number that is no double
+_MOST_PARTS = 200  # of one histogram, whose buckets are taken apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +118,9 @@ def check_declared(
     """Check what a mechanism declares against what is computed on some of its inputs.
 
     Compared are τ (its α, γ, ``bound`` and ``lossy_bound``), σ, Δ, the relation of neighbours, and the flags about
-    records and buckets. A declaration that holds on these points may still fail on others; one that is contradicted is
-    false, and the case that contradicts it is named. Errors between histograms are measured among those of equal size,
-    as declarations are.
+    records and buckets; ``keeps_bars`` on those points that have at most 200 parts, and so have their outputs. A
+    declaration that holds on these points may still fail on others; one that is contradicted is false, and the case
+    that contradicts it is named. Errors between histograms are measured among those of equal size, as declarations are.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ def check_declared(
     >>> from flexdp.mechanisms import Bucketing
     >>> tables = [Histogram.from_values(values) for values in ([1], [4], [1, 4], [4, 4])]
     >>> print(check_declared(Bucketing(width=5, bounds=(0, 10)), tables, betas=[0, 3]))
-    None of 9 declarations is contradicted on these points.
+    None of 10 declarations is contradicted on these points.
     """
     if not isinstance(mechanism, Mechanism):
         raise InputError("mechanism", "must be a Mechanism", given=safe_repr(mechanism))
@@ -190,6 +193,7 @@ def check_declared(
             *_moves(space, step, _numbers("betas", betas), within),
             *_neighbours(space, step),
             *_flags(space, step, setting),
+            *_bars(space, step, error, within),
         ]
     except InputError as problem:
         name = _NAMES.get(problem.parameter, problem.parameter)
@@ -230,11 +234,23 @@ def _numbers(name: str, given: object) -> list[Any]:
     return [bound_given(name, each) for each in listed]
 
 
-def _claim(name: str, declared: float, computed: Any, where: object) -> Claim:
-    value, bound = amount(computed), math.inf if math.isinf(declared) else said(float(declared))
+def _claim(name: str, bound: Callable[..., float], at: tuple[Amount, ...], computed: Any, where: object) -> Claim:
+    """Compare a declared bound with what was computed, exactly.
+
+    A bound is a function of doubles. At another number, such as 1/3, it is evaluated at the next double above, which a
+    true bound survives but for the rounding of its own arithmetic.
+    """
+    doubles = [_double_above(number) for number in at]
+    declared, value = bound(*doubles), amount(computed)
     assert value is not None
-    slack = float(value) * _SLACK if isinstance(computed, float) and not math.isinf(value) else 0
-    return Claim(name, declared, computed, value <= bound + Fraction(slack), str(where))
+    rounded = any(math.isfinite(up) and said(up) != number for up, number in zip(doubles, at, strict=True))
+    slack = _SLACK if isinstance(computed, float) else _ROUNDING if rounded else 0
+    limit = math.inf if math.isinf(declared) else said(float(declared)) * (1 + Fraction(slack))
+    return Claim(name, declared, computed, value <= limit, str(where))
+
+
+def _double_above(number: Amount) -> float:
+    return float_up(number) if isinstance(number, Fraction) else float(number)
 
 
 def _text(value: Any) -> str:
@@ -259,7 +275,7 @@ def _errors(
                 space.run, space.function, space.points, distortion, alpha, error.gamma, beta, gamma,
                 targets=space.everything, metric=space.metric, output_metric=within,
             )  # fmt: skip
-            yield _claim(found.symbol, error(float(beta), float(gamma)), found.value, found.witness)
+            yield _claim(found.symbol, error, (beta, gamma), found.value, found.witness)
 
 
 def _bucket_loss(x: Histogram, y: Histogram) -> float:
@@ -281,13 +297,13 @@ def _sigmas(space: _Space, step: Mechanism, alphas: list[Any], output_distortion
             space.function, space.everything, space.distortion, output_distortion, alpha, sigma.theta, sigma.omega,
             output_metric=within,
         )  # fmt: skip
-        yield _claim(found.symbol, sigma.bound(float(alpha)), found.value, found.witness)
+        yield _claim(found.symbol, sigma.bound, (alpha,), found.value, found.witness)
 
 
 def _moves(space: _Space, step: Mechanism, betas: list[Any], within: Any) -> Iterator[Claim]:
     for beta in betas:
         found = metric_sensitivity(space.function, space.points, beta, metric=space.metric, output_metric=within)
-        yield _claim(found.symbol, step.metric_sensitivity(float(beta)), found.value, found.witness)
+        yield _claim(found.symbol, step.metric_sensitivity, (beta,), found.value, found.witness)
 
 
 def _neighbours(space: _Space, step: Mechanism) -> Iterator[Claim]:
@@ -315,3 +331,89 @@ def _flags(space: _Space, step: Mechanism, known: Known) -> Iterator[Claim]:
             wrong = next(((x, y) for x, y in pairs if not holds(x, y)), None)
             where = "" if wrong is None else f"{point_text(wrong[0])} becomes {point_text(wrong[1])}"
             yield Claim(name, declared, "so" if wrong is None else "not so", wrong is None, where)
+
+
+def _bars(space: _Space, step: Mechanism, error: ErrorSensitivity, within: Any) -> Iterator[Claim]:
+    """Whether what is left out of each bucket of an output can be left out of each bucket of the input.
+
+    Each output y of x is the function's value, to within β, on x without what the step itself may leave out. Then each
+    part z of y must be its value on a part of that, for which no bucket loses more records than some bucket of y did.
+    """
+    if not step.keeps_bars:
+        return
+    near, tested, laws = _Near(within, error.bound(0.0)), 0, Outputs()
+    own = error.max_drop if error.max_drop is not None else 0 if error.alpha == 0 else math.inf
+    for x, law in zip(space.points, laws.laws("law", space.run, space.points), strict=True):
+        outputs = [laws.points[place] for place in law]
+        if not all(isinstance(each, Histogram) and _parts_of(each) <= _MOST_PARTS for each in (x, *outputs)):
+            continue
+        values = _values(space.function, x)
+        if values is None:
+            return  # a randomised function has no values
+        tested += 1
+        empty = any(not part.size for part, _ in values)  # the function has a value on no records, too
+        for y in outputs:
+            wholes = [part for part, value in values if _bucket_loss(x, part) <= own and near(value, y)]
+            if not wholes:
+                continue  # then τ is false, which is said of it
+            wrong = next((z for z in _parts(y) if (empty or z.size) and not _left(wholes, values, y, z, near)), None)
+            if wrong is not None:
+                where = (
+                    f"{point_text(x)} becomes {point_text(y)}, and to leave {point_text(wrong)} of it takes more "
+                    f"from a bucket of {point_text(x)}"
+                )
+                yield Claim("keeps_bars", True, "not so", holds=False, where=where)
+                return
+    if tested:
+        yield Claim("keeps_bars", True, "so", holds=True, where="")
+
+
+class _Near:
+    """Whether two histograms lie within a distance, remembered."""
+
+    def __init__(self, metric: Any, most: float) -> None:
+        self._metric, self._found = getattr(metric, "exactly", metric), dict[tuple[Histogram, Histogram], bool]()
+        self._most = math.inf if math.isinf(most) else said(float(most)) * (1 + Fraction(_SLACK))
+
+    def __call__(self, a: Histogram, b: Histogram) -> bool:
+        if (a, b) not in self._found:
+            apart = amount(self._metric(a, b))
+            self._found[a, b] = apart is not None and apart <= self._most
+        return self._found[a, b]
+
+
+def _left(
+    wholes: list[Histogram], values: list[tuple[Histogram, Any]], y: Histogram, z: Histogram, near: _Near
+) -> bool:
+    """Return True if some part of a whole has the value z, and loses no more of a bucket than z does of y."""
+    most = _bucket_loss(y, z)
+    return any(near(value, z) and any(_bucket_loss(x, part) <= most for x in wholes) for part, value in values)
+
+
+def _values(function: Callable[[Any], Any], x: Histogram) -> list[tuple[Histogram, Any]] | None:
+    """The parts of a histogram on which a function has a value, with that; None if a value is random."""
+    found = []
+    for part in _parts(x):
+        outputs = Outputs()
+        try:
+            (law,) = outputs.laws("function", function, [part])
+        except InputError:
+            if part.size:
+                raise
+            continue  # many functions are not defined on no records
+        if len(law) != 1:
+            return None
+        found.append((part, outputs.points[0]))
+    return found
+
+
+def _parts_of(x: Histogram) -> int:
+    return math.prod(count + 1 for count in x.counts.tolist())
+
+
+def _parts(x: Histogram) -> Iterator[Histogram]:
+    """All parts of a histogram, the largest first."""
+    bars = list(x.items())
+    for kept in product(*(range(count, -1, -1) for _, count in bars)):
+        left = {key: count for (key, _), count in zip(bars, kept, strict=True) if count}
+        yield Histogram.from_counts(left) if left else Histogram(x.keys[:0], [])

@@ -21,6 +21,7 @@ __all__ = [
     "Parts",
     "accuracy_of",
     "bars_of",
+    "keeps_bars_of",
     "moved_by",
     "privacy_of",
     "relation_of",
@@ -59,6 +60,11 @@ def bars_of(parts: Parts) -> int | None:
     for part in parts:
         bars = part.bars if part.bars is not None else None if part.adds_bars else bars
     return bars
+
+
+def keeps_bars_of(parts: Parts) -> bool:
+    """Return True if steps in a row send the records of a bucket to one bucket, one by one."""
+    return all(part.keeps_bars for part in parts)
 
 
 def relation_of(parts: Parts) -> Relation | None:
@@ -122,8 +128,8 @@ def accuracy_of(parts: Parts, known: Known) -> Accuracy:
         i = len(found)
         error = parts[i].tau(settings[i])
         if not jumps(found[-1], error):
-            moves = parts[i].metric_sensitivity
-            found.append(compose_accuracy(found[-1], error, sigma=sigma_of(parts[:i]), sensitivity=moves))
+            moves, sigma, kept = parts[i].metric_sensitivity, sigma_of(parts[:i]), keeps_bars_of(parts[:i])
+            found.append(compose_accuracy(found[-1], error, sigma=sigma, sensitivity=moves, keeps_bars=kept))
             continue
         last = max((j for j in range(i) if found[j].metric == HISTOGRAM_DISTANCE), default=None)
         if last is None or not found[last].beta or not all(part.identity for part in parts[: last + 1]):

@@ -289,6 +289,11 @@ class Dropping(Mechanism):
         return identity()
 
     @property
+    def keeps_bars(self) -> bool:
+        """True: records are left out of their buckets, and that is all."""
+        return True
+
+    @property
     def adds_bars(self) -> bool:
         """False: buckets only ever vanish."""
         return False

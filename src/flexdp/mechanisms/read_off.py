@@ -187,7 +187,7 @@ class ReadOff(Mechanism):
         return isinstance(self.statistic, Count)
 
     def metric_sensitivity(self, beta: float) -> float:
-        """Return Δ_f(β) between histograms of any size.
+        """Return Δ_f(β) between histograms of any size, which is no less than between those of equal size.
 
         Parameters
         ----------

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flexdp._core.domains import GAMMA, instance, integer, text
+from flexdp.distortions import Move
 from flexdp.guarantees import DIFFERENCE, EQUALITY, HAUSDORFF, HISTOGRAM_DISTANCE, Metric
 from flexdp.histogram import Histogram
 
@@ -54,7 +55,7 @@ def dimensions_given(value: object) -> int:
     return integer("dimensions", value, at_most=_MOST_DIMENSIONS)
 
 
-HISTOGRAMS = Space("histograms", HISTOGRAM_DISTANCE)
+HISTOGRAMS = Space("histograms", Metric(HISTOGRAM_DISTANCE.name, distance=Move()))
 NUMBERS = Space("numbers", DIFFERENCE)
 SETS = Space("finite sets", HAUSDORFF)
 VALUES = Space("values", EQUALITY)
@@ -67,7 +68,7 @@ def histograms(dimensions: int) -> Space:
 
 def unit_tables(dimensions: int) -> Space:
     """Tables of pairs (unit, point), in which a unit may have several."""
-    return Space("tables of units", HISTOGRAM_DISTANCE, dimensions)
+    return Space("tables of units", HISTOGRAMS.metric, dimensions)
 
 
 def histogram_given(value: object) -> Histogram:

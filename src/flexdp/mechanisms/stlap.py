@@ -210,6 +210,11 @@ class STLap(Mechanism):
         return self.records
 
     @property
+    def keeps_bars(self) -> bool:
+        """True: records are left out of their buckets, and that is all."""
+        return True
+
+    @property
     def adds_bars(self) -> bool:
         """False: buckets only ever vanish."""
         return False

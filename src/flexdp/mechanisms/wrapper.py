@@ -68,6 +68,10 @@ class Wrapper(Mechanism):
         return self.inner.keeps_records
 
     @property
+    def keeps_bars(self) -> bool:
+        return self.inner.keeps_bars
+
+    @property
     def adds_bars(self) -> bool:
         return self.inner.adds_bars
 

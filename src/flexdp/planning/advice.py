@@ -237,6 +237,7 @@ class Advice:
             "delta_is": self.delta_origin,
             "unit": "unit" if self.by_unit else "record",
             "max_buckets_per_unit": setting.buckets_per_unit,
+            "cap_report": setting.reported,
             "releases": setting.releases,
             "declared_beforehand": None if self.declared is None else self.declared.document(),
             "records_about": setting.records_about,

@@ -19,6 +19,7 @@ from flexdp._release.asked_checks import asked_column
 from flexdp._release.asked_promises import count_promise, mean_promise, rank_promises
 from flexdp._release.asked_sentences import statistic_of
 from flexdp._release.asking import AskedBudget, Wanted, wanted, word_of
+from flexdp._release.capped import after_cap
 from flexdp._release.ranges import figure
 from flexdp._release.spec import Spec
 from flexdp.buckets.exact import Exact
@@ -64,6 +65,8 @@ class AskedOutlook:
         The groups, each of which is answered by itself.
     delta
         δ of everything planned, which only listing groups that are not known needs.
+    reported
+        Each release also tells how many units count with some of their values only.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class AskedOutlook:
     seed: int = 0
     groups: Groups = NO_GROUPS
     delta: Fraction = Fraction(0)
+    reported: bool = False
     pure: ClassVar[bool] = True  # whether it has no buckets
 
     @classmethod
@@ -113,7 +117,7 @@ class AskedOutlook:
     def budget(self, epsilon: Fraction) -> AskedBudget:
         """Return the budget of one release."""
         each = of_each_release(Privacy(epsilon=epsilon, delta=self.delta), self.releases)
-        return AskedBudget(each.epsilon, self.most, each.delta)
+        return AskedBudget(after_cap(each.epsilon, reported=self.reported), self.most, each.delta)
 
     def lists_none(self, epsilon: Fraction) -> bool:
         """Tell whether no group of as many records as the others is certain to be listed."""

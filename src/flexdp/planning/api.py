@@ -7,10 +7,11 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, get_args
 
-from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, choice, integer, sequence
+from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, choice, flag, integer, sequence
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar
 from flexdp._release.asking import asks, asks_nothing
+from flexdp._release.capped import after_cap
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
@@ -60,6 +61,7 @@ def plan(
     groups: Sequence[Any] | None = None,
     groups_about: Number | None = None,
     max_buckets_per_unit: Number | None = None,
+    cap_report: bool = True,
     releases: Number = 1,
     simulate: str | None = None,
     public_sample: Any = None,
@@ -91,6 +93,8 @@ def plan(
         otherwise their approximate number, from public knowledge. Records are taken to be spread evenly over groups.
     max_buckets_per_unit
         Most buckets that one person may count in, if a person may have several records.
+    cap_report
+        Each release also tells how many units have more, for a twenty-fifth of its ε, as in :func:`flexdp.release`.
     releases
         Number of releases that share ε and δ equally.
     simulate, public_sample
@@ -155,6 +159,7 @@ def _planned(
     groups: Sequence[Any] | None,
     groups_about: Number | None,
     max_buckets_per_unit: Number | None,
+    cap_report: bool,
     releases: Number,
     simulate: str | None,
     public_sample: Any,
@@ -172,6 +177,7 @@ def _planned(
     parts, units = integer("releases", releases), 1
     if max_buckets_per_unit is not None:
         units = integer("max_buckets_per_unit", max_buckets_per_unit, at_most=_MOST_RECORDS)
+    reported = flag("cap_report", cap_report) and max_buckets_per_unit is not None
     grouped, read_off = Groups.checked(by, groups, groups_about), _statistics(stats)
     given = {"width": width, "relative": relative, "edges": edges, "buckets": buckets, **asdict(target)}
     unbucketed = not any(value is not None for value in given.values())
@@ -193,15 +199,20 @@ def _planned(
             )  # fmt: skip
         from flexdp.planning.sharp import SharpColumn
 
-        column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials, grouped, read_off)
+        column = SharpColumn(
+            read_as, bounds, records, units, parts, simulate, public_sample, trials, grouped, read_off, reported
+        )
         return column.asked(ask, loss, chance, by_unit=max_buckets_per_unit is not None)
     if unbucketed and records is not None and read_as not in UNORDERED:
         from flexdp.planning.sharp import SharpColumn
 
-        column = SharpColumn(read_as, bounds, records, units, parts, simulate, public_sample, trials, grouped, read_off)
+        column = SharpColumn(
+            read_as, bounds, records, units, parts, simulate, public_sample, trials, grouped, read_off, reported
+        )
         alone = asks_nothing(ask)
         return column.automatic(loss, chance, target, by_unit=max_buckets_per_unit is not None, alone=alone)
-    affordable = Affordable(loss, chance or proposed_delta(records), target.total(records), parts, units)
+    rest = None if loss is None else after_cap(loss, reported=reported)
+    affordable = Affordable(rest, chance or proposed_delta(records), target.total(records), parts, units)
     partition = partition_for(
         read_as,
         width=width,
@@ -222,11 +233,17 @@ def _planned(
         buckets is None and all(each is None for each in (width, relative, edges)) and affordable.buckets() is not None
     )
     if chance is None and loss is not None and limit is not None and not afforded:
-        chance, origin = smallest_delta_for(loss, limit + 1, releases=parts, buckets_per_unit=units), "solved"
+        chance, origin = smallest_delta_for(rest or loss, limit + 1, releases=parts, buckets_per_unit=units), "solved"
     elif chance is None:
         chance, origin = proposed_delta(records), "proposed"
     setting = Setting(
-        delta=chance, releases=parts, buckets_per_unit=units, buckets=many, records_about=records, limit=limit
+        delta=chance,
+        releases=parts,
+        buckets_per_unit=units,
+        buckets=many,
+        records_about=records,
+        limit=limit,
+        reported=reported,
     )
     chosen = loss if loss is not None or limit is None else setting.smallest_epsilon()
     return Advice(

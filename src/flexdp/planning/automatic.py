@@ -12,6 +12,7 @@ from flexdp._core.exact import exact_text, number_text, said, smallest_where, up
 from flexdp._core.text import plural, thousands
 from flexdp._release.asking import BOTH_ENDS, Wanted, share_of_ends
 from flexdp._release.automatic import AutoBudget
+from flexdp._release.capped import after_cap
 from flexdp.buckets.exact import Exact
 from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import InputError, P, Phrase
@@ -56,6 +57,8 @@ class AutomaticOutlook:
         Statistics that are answered beside the buckets; by default minimum and maximum, where nothing bounds them.
     alone
         True if nothing is to be answered beside the buckets, which then get all of ε.
+    reported
+        Each release also tells how many units count with some of their values only.
 
     Examples
     --------
@@ -78,10 +81,12 @@ class AutomaticOutlook:
     most: int = 1
     asked: Wanted | None = None
     alone: bool = False
+    reported: bool = False
     pure: ClassVar[bool] = False  # whether it needs no δ
 
     def _each(self, epsilon: Fraction) -> Privacy:
-        return of_each_release(Privacy(epsilon=epsilon, delta=self.delta), self.releases)
+        each = of_each_release(Privacy(epsilon=epsilon, delta=self.delta), self.releases)
+        return replace(each, epsilon=after_cap(each.epsilon, reported=self.reported))
 
     def answers_share(self, epsilon: Fraction) -> Fraction:
         """Return the share of ε for answers beside the buckets; groups and bounds leave none to minimum and maximum."""
@@ -107,7 +112,7 @@ class AutomaticOutlook:
         """Return the part of ε for the answers: where there are no buckets, all but what counting records costs."""
         budget = self.budget(epsilon)
         if self.asked is None or budget is None or self.shares(epsilon) is not None:
-            return epsilon * self.answers_share(epsilon)
+            return after_cap(epsilon, reported=self.reported) * self.answers_share(epsilon)
         return budget.for_answers * self.releases
 
     def answers(self, epsilon: Fraction) -> AskedOption | None:

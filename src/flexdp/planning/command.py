@@ -38,6 +38,7 @@ def command_of(
     words += [f"--stat {shlex.quote(stat)}" for stat in stats]
     if by_unit:
         words.append(f"--unit UNIT_COLUMN --max-buckets-per-unit {setting.buckets_per_unit}")
+        words += [] if setting.reported else ["--no-cap-report"]
     return " ".join(words)
 
 

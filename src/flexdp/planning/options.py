@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 from flexdp._core.domains import EPSILON
 from flexdp._core.text import plural, safe_repr
+from flexdp._release.capped import after_cap
 from flexdp.calculus.loss import alpha_before, most_lost, survives_from
 from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import InputError, P
@@ -79,7 +80,8 @@ class Setting:
 
     The releases share (ε, δ) equally, by basic composition, which also holds if each is chosen after seeing the
     others. Of its share, each release gives every bucket what a unit in ``buckets_per_unit`` buckets needs. ``limit``
-    is the most records that a bucket may lose, if a target was set.
+    is the most records that a bucket may lose, if a target was set. Where the number of units that the cap touches is
+    ``reported``, each release pays for that first.
     """
 
     delta: Fraction
@@ -88,10 +90,16 @@ class Setting:
     buckets: int | None
     records_about: int | None
     limit: int | None
+    reported: bool = False
+
+    def of_buckets(self, epsilon: Fraction) -> Privacy:
+        """Return the budget of the buckets of one release."""
+        each = self.each(epsilon)
+        return replace(each, epsilon=after_cap(each.epsilon, reported=self.reported))
 
     def bucket_privacy(self, epsilon: Fraction) -> Privacy:
         """Return the parameters of the noise of one bucket."""
-        each = self.each(epsilon)
+        each = self.of_buckets(epsilon)
         return per_bucket(each.epsilon, each.delta, self.buckets_per_unit)
 
     def each(self, epsilon: Fraction) -> Privacy:
@@ -101,7 +109,7 @@ class Setting:
     def option(self, epsilon: Fraction, *, far: bool = True) -> Option | None:
         """Return the option of one ε; None if ``far`` is false and a bucket would lose too much for it to be listed."""
         if far:
-            each = self.each(epsilon)
+            each = self.of_buckets(epsilon)
             reach: int | None = needed_reach(each.epsilon, each.delta, self.buckets_per_unit)
         else:
             share = self.bucket_privacy(epsilon)
@@ -133,7 +141,7 @@ class Setting:
 
     def curve(self) -> list[tuple[float, int]]:
         """Return points (ε, most records that a bucket loses) of a smooth line."""
-        return list(_curve(self.delta, self.releases, self.buckets_per_unit))
+        return list(_curve(self.delta, self.releases, self.buckets_per_unit, self.reported))
 
     def smallest_epsilon(self) -> Fraction:
         """Return the smallest ε that keeps to the limit, rounded up to three digits."""
@@ -150,7 +158,7 @@ class Setting:
                 ),
                 remedy=("Allow a larger loss, or a larger ", P("delta"), "."),
             )
-        parts = self.releases * self.buckets_per_unit
+        parts = self.releases * self.buckets_per_unit / after_cap(Fraction(1), reported=self.reported)
         found = digits_up(max(Fraction(_estimate(self.limit + 1, share)), SMALLEST_EPSILON) * parts * _LESS)
         while not self._fits(found):  # a step or two at most: the estimate is good to many digits
             found = digits_up(found * _MORE)
@@ -166,17 +174,23 @@ class Setting:
                 (f"of {self.releases} would need ", P("epsilon"), " above 10000"),
                 remedy="Plan fewer releases, or allow a larger loss.",
             )
-        if epsilon < SMALLEST_EPSILON * self.releases * self.buckets_per_unit:
+        if self.of_buckets(epsilon).epsilon < SMALLEST_EPSILON * self.buckets_per_unit:
             return False
         share = self.bucket_privacy(epsilon)
         return smallest_reach(share.epsilon, share.delta, at_most=(self.limit or 0) + 1) is not None
 
 
 @lru_cache(maxsize=64)
-def _curve(delta: Fraction, releases: int, buckets_per_unit: int) -> tuple[tuple[float, int], ...]:
+def _curve(delta: Fraction, releases: int, buckets_per_unit: int, reported: bool) -> tuple[tuple[float, int], ...]:
     """The curve of every setting with these three values: it stays the same while ε is being chosen."""
     setting = Setting(
-        delta=delta, releases=releases, buckets_per_unit=buckets_per_unit, buckets=None, records_about=None, limit=None
+        delta=delta,
+        releases=releases,
+        buckets_per_unit=buckets_per_unit,
+        buckets=None,
+        records_about=None,
+        limit=None,
+        reported=reported,
     )
     points: list[tuple[float, int]] = []
     for epsilon in reversed(curve_steps()):

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from flexdp._release.asking import wanted
+from flexdp._release.capped import after_cap
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets
@@ -45,6 +46,8 @@ class SharpColumn:
         Seed of the trials.
     groups, stats
         The groups, and statistics that are read off buckets.
+    reported
+        Each release also tells how many units count with some of their values only.
     """
 
     kind: Kind
@@ -57,6 +60,7 @@ class SharpColumn:
     seed: int
     groups: Groups = NO_GROUPS
     stats: tuple[str, ...] = ()
+    reported: bool = False
 
     def asked(self, ask: object, epsilon: Fraction | None, delta: Fraction | None, *, by_unit: bool) -> Advice:
         """Return the plan of asked answers; with δ and without groups, that of automatic buckets beside them."""
@@ -89,6 +93,7 @@ class SharpColumn:
             self.buckets,
             records=group,
             most=self.units,
+            reported=self.reported,
             releases=self.releases,
             sample=self.trial_sample(group),
             seed=self.seed,
@@ -129,11 +134,13 @@ class SharpColumn:
             seed=self.seed,
             groups=self.groups,
             most=self.units,
+            reported=self.reported,
             asked=None if ask is None else wanted(ask, (self.kind,)),
             alone=alone,
         )
         if ask is not None and epsilon is not None:
-            outlook.outlook().option(epsilon * outlook.answers_share(epsilon), given=epsilon)  # as above
+            part = after_cap(epsilon, reported=self.reported) * outlook.answers_share(epsilon)
+            outlook.outlook().option(part, given=epsilon)  # as above
         origin = "given" if delta else "proposed"
         return self.advice(outlook, epsilon, chance, origin, outlook.options(epsilon), target, by_unit=by_unit)
 
@@ -156,6 +163,7 @@ class SharpColumn:
             buckets=None,
             records_about=self.records,
             limit=None,
+            reported=self.reported,
         )
         return Advice(
             setting=setting,

@@ -38,13 +38,14 @@ def setting_words(
     )
     unit = "one record" if not by_unit else f"one unit, in at most {plural(setting.buckets_per_unit, 'bucket')}"
     shared = "" if setting.releases == 1 else f", shared by {setting.releases} releases"
+    told = "; 4% of ε tells how many units have more" if setting.reported else ""
     delta = f"{upper_text(setting.delta)}{_ORIGIN[origin]}" if setting.delta else "0"
     if pure:
         unit = unit.replace("in at most", "with at most").replace("bucket", "value")
-        return f"For {records}{groups}; {sharp}; δ = {delta}{shared}; protects {unit}."
+        return f"For {records}{groups}; {sharp}; δ = {delta}{shared}; protects {unit}{told}."
     spec = "" if partition is None or open_width(partition, counted=counted) else f" ({partition.spec})"
     many = "buckets not counted in advance" if setting.buckets is None else plural(setting.buckets, "bucket", thousands)
-    return f"For {records} in {sharp or many}{spec}{groups}; δ = {delta}{shared}; protects {unit}."
+    return f"For {records} in {sharp or many}{spec}{groups}; δ = {delta}{shared}; protects {unit}{told}."
 
 
 def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

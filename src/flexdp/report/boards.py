@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdp._core.exact import upper_text
-from flexdp.distances import hausdorff, lossy_winf
+from flexdp.distances import hausdorff
 from flexdp.distances.embedding import dropped_records
 from flexdp.distortions import Drop
 from flexdp.guarantees import HAUSDORFF, HISTOGRAM_DISTANCE, Accuracy, Metric
 from flexdp.histogram import Histogram
-from flexdp.mechanisms import Mechanism
+from flexdp.mechanisms import HISTOGRAMS, Mechanism
 
 __all__ = ["Board", "Box", "Edge", "within"]
 
@@ -76,8 +76,8 @@ class Board:
 
 def _apart(one: Any, two: Any, metric: Metric) -> float:
     """The distance of two values; not a number where the metric has no function. Dates are apart by days."""
-    if isinstance(one, Histogram):
-        return 0.0 if one == two else lossy_winf(one, two).value
+    if isinstance(one, Histogram):  # equal ones may have keys without a distance
+        return 0.0 if one == two else (HISTOGRAMS.metric if metric.distance is None else metric)(one, two)
     if metric == HAUSDORFF:
         return hausdorff(_points(one), _points(two)).value
     if isinstance(one, dt.date) and isinstance(two, dt.date):

@@ -30,7 +30,7 @@ _MOST_DOTS = 400
 _PROMISES = (
     "A charge is on disk before any record is read; nothing is refunded.",
     "Charges add up (basic composition), so they may be chosen one after another, by anybody.",
-    "The same request on the same data set returns the stored release and costs nothing.",
+    "The same request, of the same source and period, returns the stored release and costs nothing.",
     "Times are those of the machine's clock; the order of the rows does not depend on them.",
 )
 

@@ -16,12 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.keys import canonical_keys
-from flexdp._release.answers import Reader
+from flexdp._release.answers import Reader, Tally
 from flexdp._release.asked_json import read_asked
 from flexdp._release.automatic_json import read_auto
+from flexdp._release.capped import read_cap
 from flexdp._release.json import bars_budget, exact_index, unreadable
+from flexdp._release.sentences import once_each
+from flexdp._release.spec import Spec
 from flexdp.buckets.parse import make_buckets
 from flexdp.histogram import Histogram
+from flexdp.noise.drop import DropNoise
 from flexdp.report.axes import Axis
 
 __all__ = ["Document"]
@@ -135,6 +139,28 @@ class Document:
         return f"units ({privacy['unit']})" if "max_buckets_per_unit" in privacy else "records"
 
     @property
+    def once(self) -> str:
+        """How often a unit counts: "each unit (pid) once in at most 3 ranges"; empty where every record counts.
+
+        Returns
+        -------
+        str
+            The phrase that headlines end with.
+        """
+        privacy = self.content["privacy"]
+        if "max_buckets_per_unit" not in privacy:
+            return ""
+        return once_each(
+            Spec(
+                columns=tuple(axis.name for axis in self.axes),
+                partitions=tuple(axis.buckets for axis in self.axes),
+                unit=str(privacy["unit"]),
+                max_buckets_per_unit=int(privacy["max_buckets_per_unit"]),
+                per_unit=privacy.get("per_unit"),
+            )
+        )
+
+    @property
     def max_drop(self) -> int:
         """The most records that a bucket can have lost."""
         return int(self.content["mechanism"]["max_drop"])
@@ -146,13 +172,35 @@ class Document:
         if len(self.axes) > 1 or self.groups is not None or not axis.ordered or (axis.bucketed and not self.index):
             return None
         try:
-            noise = bars_budget(read_auto(read_asked(dict(self.content))[0])[0]).bars
             keys: Any = self.index if axis.bucketed else exact_index(axis.kind, self.keys)
             index = Histogram(canonical_keys(keys), self.counts)
             centres = Histogram(axis.buckets.centres(index.keys), index.counts)
         except Exception:  # noqa: BLE001  (a document may be anything)
             raise unreadable() from None
-        return Reader(partition=axis.buckets, noise=noise, index=index, centres=centres)
+        return Reader(partition=axis.buckets, noise=self.noise, index=index, centres=centres)
+
+    @cached_property
+    def noise(self) -> DropNoise:
+        """The noise of each count."""
+        try:
+            return bars_budget(read_auto(read_asked(read_cap(dict(self.content))[0])[0])[0]).bars
+        except Exception:  # noqa: BLE001  (a document may be anything)
+            raise unreadable() from None
+
+    def tally(self, place: int) -> Tally:
+        """Return one count as an estimate with certain ends.
+
+        Parameters
+        ----------
+        place
+            Place of the count in the document.
+
+        Returns
+        -------
+        Tally
+            The estimate, the count itself, and the count with the largest loss.
+        """
+        return Tally.of(int(self.content["bars"]["count"][place]), self.noise.mean_drop(), self.max_drop)
 
     def text(self, place: int) -> str:
         """Return the bucket of one count as readers see it: "90–95".

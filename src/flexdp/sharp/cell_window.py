@@ -62,8 +62,9 @@ class CellWindow:
 
     def looked_at(self) -> list[int]:
         """Return the places of the records at which a draw will look first."""
-        below, above = self._near.ends(self.total)
-        return [self._first + rank - 1 for rank in (*below, *above) if 0 < rank <= self.total]
+        (below, above), (first, last) = self._near.ends(self.total), self._near.shows_ends(self.total)
+        ranks = {rank for rank in (*below, *above) if 0 < rank <= self.total}
+        return [self._first + rank - 1 for rank in sorted(ranks.union([1] * first, [self.total] * last))]
 
     def around(self, below: Sequence[int], above: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return values in units: at or below the records of some ranks, and at or above those of others."""

@@ -101,7 +101,7 @@ class Bands:
     def __init__(
         self, scale: Scale, anchor: int, *, first: int, last: int, low: int, high: int, levels: int, side: int = 0
     ) -> None:
-        common, found = _plan(scale, first, last, max(low, scale.low_decade), min(high, TOP_DECADE), levels, side)
+        common, found = _plan(scale, first, last, max(low, scale.exponent), min(high, TOP_DECADE), levels, side)
         limit = scale.limit
         if anchor + found.bands[0].start < -limit or anchor + found.bands[-1].end > limit + 1:
             found = _within(found, anchor, limit)

@@ -9,12 +9,14 @@ that is kept follows the law prior × g exactly, whatever the blocks and the num
 A block ends at the record of a certain rank, or a little further from the goal, so a draw looks at a few records of
 the window, and at those around the candidates that it tries. Far from the goal, where candidates are unlikely, the rest
 of each side is one block at first. Once it is chosen, it is cut, too: its parts weigh less together, and with the
-weight that is missing all begins again.
+weight that is missing all begins again. The empty space beyond the first and the last record, which may weigh more than
+all the rest, is a block with one loss.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -178,33 +180,41 @@ class ExponentialQuantile:
         return [*near, *range(near[-1] + _FAR * length, depth, _FAR * length), depth]
 
     def _blocks(self, window: Looked, *, every: bool) -> list[_Block]:
-        """Cut the candidates into blocks that weigh something; without ``every`` the rest of each side is one."""
+        """Cut the candidates into blocks that weigh something; without ``every`` the rest of each side is one.
+
+        What lies beyond the first and the last record is empty, and a block of its own: its loss is known.
+        """
         table, short, exact = self.table, self._short(window), not self._slack
         limits = self._limits(table.depth, every=every)
-        below, above = Near(goal=self.goal, reach=0, losses=tuple(limits[1:])).ends(window.total)
-        cuts = self._cuts(window, below[::-1], above)
+        last = len(limits) - 1
+        lower, upper = self._cuts(window, limits)
+        cuts = [*lower[::-1], *upper]
         masses: list[int] = []
         for place, cut in enumerate(cuts):
             if cut is None:
-                masses.append(0 if place < len(limits) else self.prior.total)
+                masses.append(0 if place < len(lower) else self.prior.total)
             else:
                 masses.append(masses[-1] if place and cut == cuts[place - 1] else self.prior.before(cut))
+        target = self.goal.target(window.total)
+        beyond = {-1: target, 1: self.goal.units * window.total - target}
         blocks = []
         for place, mass in enumerate(map(sub, masses[1:], masses)):
             if not mass:
                 continue
-            side = 1 if place >= len(limits) else -1 if place < len(limits) - 1 else 0
-            index = abs(place - len(limits) + 1)
-            loss, last = limits[index] + short, index == len(limits) - 1
+            away = place - len(lower) + 1
+            index, side = abs(away), (away > 0) - (away < 0)
+            empty = index > last
+            least = min(beyond[side], table.depth) if empty else limits[index]
+            single = exact and index < last and limits[index + 1] - least == 1
             blocks.append(
                 _Block(
-                    weight=mass * table.weight(loss),
+                    weight=mass * table.weight(least + short),
                     low=cuts[place],
                     high=cuts[place + 1],
-                    loss=loss,
-                    side=side,
-                    rough=last and limits[index] < table.depth,
-                    flat=loss >= table.depth or (exact and not last and limits[index + 1] - limits[index] == 1),
+                    loss=least + short,
+                    side=0 if empty else side,  # no part of what is cut
+                    rough=index == last and least < table.depth,
+                    flat=empty or single or least + short >= table.depth,
                 )
             )
         if self.edge is not None and (mass := self._mass(self.edge)):  # it stands beside all blocks
@@ -228,20 +238,25 @@ class ExponentialQuantile:
             most,
         )
 
-    def _cuts(self, window: Looked, below: list[int], above: list[int]) -> list[int | None]:
-        """Where blocks begin and end, near the records of some ranks: below the goal before them, above it after them.
+    def _cuts(self, window: Looked, limits: Sequence[int]) -> tuple[list[int | None], list[int | None]]:
+        """Where blocks begin, near the records of some ranks, outwards from the goal: before them below it, else after.
 
         A block that begins further from the goal has some candidates of the next one, whose loss is larger than its
-        own: they are kept less often.
+        own: they are kept less often. The first and the last record, where they are in the window, end all blocks but
+        one.
         """
         low, high = self.span.low, self.span.high
+        if not window.total:
+            return [low] * len(limits), [high] * len(limits)
+        near = Near(goal=self.goal, reach=self.near.reach, losses=tuple(limits[1:]))
+        (below, above), (first, last) = near.ends(window.total), near.shows_ends(window.total)
         lower, upper = window.around(
-            [rank for rank in below if rank > 0], [rank for rank in above if rank <= window.total]
+            [max(1, rank) for rank in below] + [1] * first,
+            [min(rank, window.total) for rank in above] + [window.total] * last,
         )
         before = lower if low is None else [max(low, value) for value in lower]
         after = [value + 1 for value in upper] if high is None else [min(high, value + 1) for value in upper]
-        missing = len(below) - len(before), len(above) - len(after)
-        return [low] * (1 + missing[0]) + before + after + [high] * (missing[1] + 1)
+        return [*before, low], [*after, high]
 
     def segments(self, window: Looked) -> list[Segment]:
         """Return the exact law: runs of candidates with their common factor g, in order.

@@ -82,6 +82,11 @@ class Near:
             -(-(target + loss) // units) for loss in self.losses
         ]
 
+    def shows_ends(self, records: int) -> tuple[bool, bool]:
+        """Return whether the window shows the first and the last of so many records; a draw looks at them, too."""
+        lowest, highest = self.ranks(records)
+        return records > 0 and lowest <= 1, 0 < records <= highest
+
 
 @dataclass(frozen=True, slots=True)
 class Window:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flexdp.tables.counting import Axis, Counted, Counting, Units
 from flexdp.tables.declared import Column, check_ways, label_reading, reading
-from flexdp.tables.opening import is_database, open_table
+from flexdp.tables.opening import is_database, name_of, open_table
 from flexdp.tables.sql.translate import query_of
 from flexdp.tables.table import Table, count
 
@@ -19,6 +19,7 @@ __all__ = [
     "count",
     "is_database",
     "label_reading",
+    "name_of",
     "open_table",
     "query_of",
     "reading",

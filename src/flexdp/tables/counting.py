@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from flexdp.buckets.base import Kind
+from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.tables.declared import Column
 from flexdp.tables.where.meaning import Filter
@@ -98,6 +99,9 @@ class Counting:
         The privacy unit; None if it is one record.
     where
         The test of the records that count; None if all do.
+    of_units
+        Count the units themselves, by whether they have more buckets than they may count in (key 1) or not (key 0):
+        each unit has one key.
 
     Examples
     --------
@@ -112,6 +116,14 @@ class Counting:
     declared: tuple[tuple[Any, ...], ...] | None = None
     units: Units | None = None
     where: Filter | None = None
+    of_units: bool = False
+
+    @property
+    def keys(self) -> tuple[Axis, ...]:
+        """The keys of the result: the columns that are counted by, or of units 0 and 1."""
+        if not self.of_units or self.units is None:
+            return self.axes
+        return (Axis(column=self.units.column, kind="integer", buckets=Exact("integer")),)
 
     @property
     def axes(self) -> tuple[Axis, ...]:

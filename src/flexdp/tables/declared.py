@@ -23,6 +23,7 @@ __all__ = [
     "no_name",
     "pick",
     "reading",
+    "refuse_misread",
 ]
 
 WAYS = ("decimal", "thousands", "currency", "date_format")  # parameters that say how cells of text are written
@@ -41,7 +42,7 @@ _EVERYWHERE = {("integer", "number"), ("datetime", "date"), ("date", "datetime")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column as its source declares it.
+    """One column as its source declares it. A type that nobody declared is no kind, and cannot be made one.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class Column:
         The kind that the type stands for; None where the source declares none (text files, lists, object columns) or
         one that cannot be released.
     undeclared
-        The source declares no type.
+        Nobody declares a type, so ``kind`` is None.
     default
         The kind of an undeclared column if the caller gives none; None if the caller must.
     wide
@@ -67,12 +68,14 @@ class Column:
     follows
         As a group or a unit, a number is read as an integer.
     inferred
-        A library chose the type by looking at cells, so another record might have changed it. The caller must say how
-        to read such a column; ``kind`` is the library's choice.
+        A library held the cells in a type that it chose by looking at them, so another record might have changed it and
+        every cell. Cells are read so that any other type gives the same, and nothing here tells which it was.
     engine_name
         The engine's name for the column, where it differs.
     dated
         Read as datetimes, cells of text may also be dates, which are midnights.
+    presence
+        Read as booleans: true where there is a cell, of whatever kind, and missing where there is none.
     written
         How cells of text are written where they are read as numbers or dates.
     filled
@@ -101,20 +104,31 @@ class Column:
     inferred: bool = False
     engine_name: str = ""
     dated: bool = False
+    presence: bool = False
     written: Written = WRITTEN
     filled: bool = False
     derived: Any = None
 
+    def __post_init__(self) -> None:
+        typed = self.kind is not None or self.wide or self.timestamp or self.follows or self.strict
+        if (self.undeclared and typed) or (self.inferred and not self.undeclared):
+            raise TypeError("a type that nobody declared decides nothing")
+
+    @property
+    def mixed(self) -> bool:
+        """True if each cell has a type of its own, or may have had one, as in lists and in columns of pandas."""
+        return self.undeclared and self.type_name != "undeclared"
+
     @property
     def may_be_zoned(self) -> bool:
-        """True if datetimes may carry an offset from UTC, as in text files; the caller says so by giving a zone."""
+        """True if datetimes may have an offset from UTC, as in text files and pandas; the caller says so by a zone."""
         dates = self.written.dates
-        return self.undeclared and self.default == "text" and (dates is None or dates.zoned)
+        return self.inferred or (self.undeclared and self.default == "text" and (dates is None or dates.zoned))
 
     @property
     def may_be_dated(self) -> bool:
         """True if cells may be dates as well as datetimes, as in text files and objects; SQLite has no datetimes."""
-        return self.undeclared and (self.default == "text" or self.type_name != "undeclared")
+        return self.undeclared and (self.default == "text" or self.mixed)
 
     def needs_zone(self, kind: Kind) -> bool:
         """Tell whether a zone must be given to read the column as a kind.
@@ -135,7 +149,7 @@ class Column:
     @property
     def may_hold_texts(self) -> bool:
         """True if cells are, or may be, texts: declared as such, or in a column whose type nobody declares."""
-        return self.undeclared or self.inferred or self.kind == "text"
+        return self.undeclared or self.kind == "text"
 
     @property
     def label(self) -> str:
@@ -164,7 +178,7 @@ def pick(columns: Sequence[Column], name: object, *, elsewhere: tuple[str | P, .
         raise InputError("column", f": {safe_repr(name)} is declared more than once", remedy="Rename one of them.")
     if not found:
         # The header of a text file gives no hints: if it is missing, a record stands in its place.
-        names = [column.name for column in columns if column.name is not None and not column.undeclared]
+        names = [c.name for c in columns if c.name is not None and (c.inferred or not c.undeclared)]
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) or [
             other for other in names if other.casefold() == name.casefold()
         ]
@@ -238,7 +252,8 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
     kind
         The kind that the caller asks for, or None.
     bucketed
-        The values are bucketed. An undeclared column is then read as numbers unless ``kind`` says otherwise.
+        The values are bucketed. An undeclared column is then read as numbers unless ``kind`` says otherwise; one of
+        pandas always is.
 
     Returns
     -------
@@ -261,18 +276,13 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
     flexdp.errors.InputError: kind does not fit column 'age', which is declared as BIGINT; got 'date'.
     """
     asked = _asked("kind", kind, get_args(Kind))
-    if column.inferred or column.undeclared:
-        chosen = asked or ("number" if bucketed else column.kind if column.inferred else column.default)
+    if column.undeclared:
+        chosen = asked or ("number" if bucketed or column.inferred else column.default)
         if chosen is None:
-            kinds: tuple[str | P, ...] = (P("kind"), f" to {_listed(get_args(Kind))}")
-            if column.inferred:
-                remedy = ("Set ", *kinds, ", or convert the column to 'Int64', 'Float64', 'boolean' or 'string'.")
-                raise InputError("kind", f"is missing: {_inferred(column)}", remedy=remedy)
             rule = f"is missing: {column.label} declares no type, and its cells must not decide how it is read"
-            raise InputError("kind", rule, remedy=("Set ", *kinds, "."))
+            raise InputError("kind", rule, remedy=("Set ", P("kind"), f" to {_listed(get_args(Kind))}."))
         if column.inferred:
-            _refuse_lost_text("kind", column, chosen)
-            _refuse_misread(column, chosen)
+            refuse_misread(column, chosen)
         return chosen
     if column.kind is None:
         parameter, subject = ("source", column.label) if column.name is None else ("column", safe_repr(column.name))
@@ -326,9 +336,9 @@ def label_reading(column: Column, kind: object, *, parameter: str, kinds: Sequen
     if column.inferred:
         if asked is None:
             remedy = ("Set ", P(parameter), " to 'text' or 'integer', or convert the column to 'string' or 'Int64'.")
-            raise InputError(parameter, f"is missing: {_inferred(column)}", remedy=remedy)
-        _refuse_lost_text(parameter, column, asked)
-        _refuse_misread(column, asked)
+            rule = f"is missing: pandas infers the type of {column.label} from its cells, which must not decide how it"
+            raise InputError(parameter, f"{rule} is read", remedy=remedy)
+        refuse_misread(column, asked)
         return asked
     if column.undeclared:
         return asked or "text"
@@ -353,10 +363,6 @@ def _type_of(column: Column) -> str:
     return column.type_name[:_LONGEST_TYPE]
 
 
-def _inferred(column: Column) -> str:
-    return f"pandas infers the type of {column.label} from its cells, which must not decide how it is read"
-
-
 def _unfit(parameter: str, column: Column, kind: Kind, remedy: str = "") -> InputError:
     if column.derived is not None:
         rule = f"does not fit {column.label}, which is computed as {column.kind}"
@@ -365,23 +371,29 @@ def _unfit(parameter: str, column: Column, kind: Kind, remedy: str = "") -> Inpu
     return InputError(parameter, rule, given=repr(kind), remedy=remedy)
 
 
-def _refuse_lost_text(parameter: str, column: Column, kind: Kind) -> None:
-    """A number no longer shows how it was written: 7 may have been '07'."""
-    if kind == "text" and column.kind is not None:
-        raise InputError(
-            parameter,
-            f"cannot be 'text' for {column.label}, which pandas holds as {_type_of(column)}: the original text "
-            "(leading zeros, for example) is lost",
-            remedy="Load the column as text (dtype=str).",
-        )
+def refuse_misread(column: Column, kind: Kind) -> None:
+    """Refuse texts that may have become numbers of another value: '1.234', one thousand, would be 1.234.
 
+    Parameters
+    ----------
+    column
+        A column whose type pandas infers.
+    kind
+        The kind that it is read as.
 
-def _refuse_misread(column: Column, kind: Kind) -> None:
-    """Refuse texts that may have become numbers of another value: '1.234', one thousand, would be 1.234."""
+    Raises
+    ------
+    InputError
+        If texts of that kind are declared to be written in a way that pandas may have read otherwise.
+
+    Examples
+    --------
+    >>> refuse_misread(Column(name="cost", type_name="pandas", kind=None, undeclared=True, inferred=True), "number")
+    """
     parameter = column.written.misread(kind)
     if parameter is not None:
         raise InputError(
             parameter,
-            f"does not fit {column.label}: pandas infers its type from cells, and may have made numbers of such texts",
+            f"does not fit {column.label}: pandas infers its type from cells, and may have made others of such texts",
             remedy="Load the column as text (dtype='string').",
         )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from glob import has_magic
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from flexdp._core.domains import elements, path_text
-from flexdp._core.text import safe_repr
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError, P
 from flexdp.tables.clickhouse.run import is_connection as is_chdb
 from flexdp.tables.dbapi.source import NAMED, EngineName, check_engine, open_dbapi
@@ -20,6 +23,7 @@ from flexdp.tables.duckdb.source import EXTENSIONS as DUCKDB_EXTENSIONS
 from flexdp.tables.duckdb.source import EngineTable, open_connection, open_file, open_relation
 from flexdp.tables.duckdb.source import is_connection as is_duckdb
 from flexdp.tables.duckdb.source import names_in_file as duckdb_names
+from flexdp.tables.files.paths import shown_path
 from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
@@ -44,7 +48,7 @@ from flexdp.tables.sqlite.source import names_in_file as sqlite_names
 from flexdp.tables.table import Table
 from flexdp.tables.written import Written, read_written, refuse_offsets
 
-__all__ = ["is_database", "no_table_given", "open_table"]
+__all__ = ["is_database", "name_of", "no_table_given", "open_table"]
 
 
 def open_table(
@@ -117,12 +121,63 @@ def open_table(
     if isinstance(source, str | os.PathLike):
         path = path_text("source", source)
         _refuse_lone_database(path)
+        _refuse_swapped([path], column, echo=True)
         return open_files([path], file_format, delimiter, echo=True, **cells)
     if listed is not None and column is not None and _all_paths(listed):
         echo = all(isinstance(path, os.PathLike) for path in listed)
+        _refuse_swapped(listed, column, echo=echo)
         return open_files(listed, file_format, delimiter, echo=echo, **cells)
     opened = _open_object(source, column, listed, library, rows_are_records=rows_are_records)
     return _as_written(opened, file_format, delimiter, cells)
+
+
+def name_of(source: Any, column: object = None) -> dict[str, Any] | None:
+    """Return what tells a source from others for a ledger; None for one without a path or an address.
+
+    Parameters
+    ----------
+    source, column
+        As for :func:`open_table`.
+
+    Returns
+    -------
+    dict or None
+        The files, links followed and patterns as they are; or the database and the table. An address has neither user
+        nor password nor parameters.
+
+    Examples
+    --------
+    >>> name_of(("postgresql://me:secret@host:5432/clinic?sslmode=require", "visits"))
+    {'database': 'postgresql://host:5432/clinic', 'table': 'visits'}
+    >>> name_of([1.0, 2.0]) is None
+    True
+    """
+    listed = elements(source) if isinstance(source, Sequence) else None
+    if isinstance(source, str | os.PathLike):
+        return _files_named([source])
+    if listed is None or not all(isinstance(each, str | os.PathLike) for each in listed[:1]):
+        return None
+    if isinstance(source, tuple) and len(listed) == 2 and is_database(place := path_text("source", listed[0])):
+        found = _address_named(place) if "://" in place else os.path.realpath(place)
+        return None if found is None else {"database": found, "table": str(listed[1])}
+    return _files_named(listed) if column is not None and _all_paths(listed) else None
+
+
+def _files_named(paths: Sequence[Any]) -> dict[str, Any] | None:
+    """The real paths of files, in one order; standard input has none."""
+    named = [path_text("source", path) for path in paths]
+    return None if "-" in named else {"files": sorted(map(os.path.realpath, named))}
+
+
+def _address_named(address: str) -> str | None:
+    """An address without user, password and parameters; None where these choose the place, or do not end clearly."""
+    scheme, _, rest = address.partition("://")
+    server, slash, path = rest.partition("/")
+    user, _, host = server.rpartition("@")
+    parameters = [part.partition("=")[0] for part in re.split("[?&]", rest)[1:]]
+    path = re.split("[?#]", path)[0]
+    unclear = "@" in path or re.search("[?#]", user) or not _HARMLESS.issuperset(parameters)
+    return None if unclear else f"{scheme}://{re.split('[?#]', host)[0]}{slash}{path}"
 
 
 def _open_object(
@@ -280,13 +335,43 @@ def _refuse_lone_database(path: str) -> None:
     if "://" in path or "password=" in path:
         if is_address(path) or is_mariadb(path):
             raise no_table_given(path, "Pass (address, 'table').")
-        raise InputError(
-            "source",
-            "is an address of an unknown kind",
-            remedy="Those of databases begin with postgresql:// or mariadb://.",
-        )
+        raise _unknown_address()
     if path.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS)):
         raise no_table_given(path, "Pass (path, 'table').")
+
+
+def _refuse_swapped(paths: Sequence[Any], column: object, *, echo: bool) -> None:
+    """Refuse an address of an unknown kind among paths, and a column that is a file where a path is none."""
+    try:
+        given = [path_text("source", path) for path in paths]
+    except InputError:  # the file itself is refused, in the words that fit it
+        return
+    if any("://" in path for path in given):
+        raise _unknown_address()
+    names = elements(column) if isinstance(column, list | tuple) else None
+    file = plain_scalar(names[0]) if names else None
+    if not isinstance(file, str) or not _is_file(file):
+        return
+    for place, path in enumerate(given, 1):
+        if path != "-" and not os.path.lexists(path) and not has_magic(path):
+            shown = shown_path(path) if echo else f"item {place}"
+            rule = (f": {shown} does not exist, but ", P("column"), f" is a file, {shown_path(file)}")
+            raise InputError("source", rule, remedy=("First comes ", P("source"), ", then ", P("column"), "."))
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _unknown_address() -> InputError:
+    return InputError(
+        "source",
+        "is an address of an unknown kind",
+        remedy="Those of databases begin with postgresql:// or mariadb://.",
+    )
 
 
 def no_table_given(place: str, remedy: str) -> InputError:
@@ -315,6 +400,12 @@ def no_table_given(place: str, remedy: str) -> InputError:
     return InputError("table", _LONE, remedy=f"{remedy} {there_are(names)}".rstrip())
 
 
+# Parameters of an address that choose neither a server nor a database nor a schema in it.
+_HARMLESS = frozenset({
+    "application_name", "charset", "connect_timeout", "fallback_application_name", "keepalives", "passfile", "password",
+    "require_auth", "ssl", "ssl_ca", "ssl_cert", "ssl_key", "sslcert", "sslkey", "sslmode", "sslpassword",
+    "sslrootcert", "user",
+})  # fmt: skip
 _LONE = ("is missing: ", P("source"), " is a database")
 _NATIVE: dict[EngineName, Callable[[object], bool]] = {
     "postgres": is_psycopg,

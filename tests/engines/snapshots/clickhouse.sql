@@ -88,6 +88,15 @@ FROM (
 GROUP BY b0
 SETTINGS join_use_nulls = 1, cast_keep_nullable = 1, prefer_column_name_to_alias = 1, least_greatest_legacy_null_behavior = 1, union_default_mode = 'ALL', enable_materialized_cte = 1, precise_float_parsing = 1, limit = 0, offset = 0, max_rows_to_group_by = 0, distinct_overflow_mode = 'throw', result_overflow_mode = 'throw';
 
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CASE WHEN n > 2 THEN 1 ELSE 0 END AS b0 FROM (SELECT u, count(*) AS n FROM (SELECT DISTINCT u, b0 FROM (SELECT accurateCastOrNull((floor(v0 / 5.0) + 0), 'Int64') AS b0, u
+  FROM (SELECT toFloat64(`age`) AS v0, accurateCastOrNull(`who`, 'Int64') AS u FROM source) AS t
+  WHERE v0 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16 AND u IS NOT NULL) AS e) AS d GROUP BY u) AS o
+) AS k
+GROUP BY b0
+SETTINGS join_use_nulls = 1, cast_keep_nullable = 1, prefer_column_name_to_alias = 1, least_greatest_legacy_null_behavior = 1, union_default_mode = 'ALL', enable_materialized_cte = 1, precise_float_parsing = 1, limit = 0, offset = 0, max_rows_to_group_by = 0, distinct_overflow_mode = 'throw', result_overflow_mode = 'throw';
+
 -- the mean of each unit
 SELECT b0, count(*) AS records
 FROM (

@@ -65,6 +65,14 @@ FROM (
 ) AS k
 GROUP BY b0;
 
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CASE WHEN n > 2 THEN 1 ELSE 0 END AS b0 FROM (SELECT u, count(*) AS n FROM (SELECT DISTINCT u, b0 FROM (SELECT CAST(floor(v0 / 5.0e0) AS BIGINT) AS b0, u
+  FROM (SELECT CAST("age" AS DOUBLE) + 0 * random() AS v0, "who" AS u FROM source) AS t
+  WHERE v0 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16 AND u IS NOT NULL) AS e) AS d GROUP BY u) AS o
+) AS k
+GROUP BY b0;
+
 -- the mean of each unit
 SELECT b0, count(*) AS records
 FROM (

@@ -79,6 +79,14 @@ FROM (
 ) AS k
 GROUP BY b0;
 
+SELECT b0, count(*) AS records
+FROM (
+  SELECT CASE WHEN n > 2 THEN 1 ELSE 0 END AS b0 FROM (SELECT u, count(*) AS n FROM (SELECT DISTINCT u, b0 FROM (SELECT CAST((CAST(v0 / 5.0 AS INTEGER) - (v0 / 5.0 < CAST(v0 / 5.0 AS INTEGER))) AS BIGINT) AS b0, u
+  FROM (SELECT CASE WHEN typeof("age") IN ('integer', 'real') THEN CAST("age" AS REAL) END AS v0, CASE WHEN typeof("who") = 'integer' THEN "who" END AS u FROM source) AS t
+  WHERE v0 BETWEEN (-5629499534213120.0 * 2.0) AND (5629499534213120.0 * 2.0) AND u IS NOT NULL) AS e) AS d GROUP BY u) AS o
+) AS k
+GROUP BY b0;
+
 -- the mean of each unit
 SELECT b0, count(*) AS records
 FROM (

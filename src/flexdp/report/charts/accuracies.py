@@ -75,7 +75,13 @@ def accuracy_chart(
     if promised is not None:
         promise = instance("promised", promised, Accuracy, "an Accuracy")
         if promise.alpha is None:
-            raise InputError("promised", "must have a known alpha", remedy="Give records_at_least and bars.")
+            raise InputError(
+                "promised",
+                "must have a known alpha",
+                given=f"one that knows only of {promise.left_out}",
+                remedy="Derive it with records_at_least and bars, from steps that keep the number of records: buckets "
+                "do with bounds that clamp, and steps that declare keeps_records.",
+            )
         star = said(promise.alpha), promise.beta
     shares = sorted({*measured.alphas, *([star[0]] if star else [])})
     places = {share: i for i, share in enumerate(shares)}

@@ -65,7 +65,7 @@ def histogram(document: Document, *, name: str = "h", alone: bool = True, width:
     many, notes = len(bars.counts), list(shown.notes)
     if many > _most(frame):
         notes.insert(0, f"{thousands(many)} buckets, each column the tallest of those it shows")
-    lines, more = below(left, right, bottom + 58, drop, name, notes)
+    lines, more = below(left, right, bottom + 58, document, name, notes)
     title = f"Released histogram of {document.title}"
     words = described(document, ends=True)
     return picture(width, bottom + 64 + more, title, words, [*body, *lines], name=name, alone=alone)

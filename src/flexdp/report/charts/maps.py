@@ -52,9 +52,11 @@ def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: 
     body.append(text(4, 13, second.name or "second", anchor="start", kind="s"))
     body.append(_legend(left, bottom + 56, counts, cuts, document.counted))
     lines = [f"at most {thousands(drop)} more in each cell, coloured or not"]
+    lines += [document.once] if document.once else []
     lines += ["each cell the fullest of those it shows"] if coarse else []
     body += [text(left, bottom + 96 + 18 * row, line, anchor="start", kind="s") for row, line in enumerate(lines)]
     words = (
+        f"{document.once and f'Counting {document.once}: '}"
         f"{plural(len(document.counts), 'cell', thousands)} with {plural(document.records, 'record', thousands)} left, "
         f"the fullest with {thousands(int(document.counts.max()))}. Every cell, coloured or not, may hold up to "
         f"{thousands(drop)} more than is shown. Across: {first.name or 'first'}; up: {second.name or 'second'}."
@@ -101,6 +103,7 @@ def map_multiples(document: Document, *, name: str = "m", alone: bool = True, wi
     body.append(_legend(margin, height + 30, document.counts, cuts, document.counted))
     more = len(every_group) - len(shown)
     lines = [f"at most {thousands(document.max_drop)} more in each cell, coloured or not"]
+    lines += [document.once] if document.once else []
     lines += [f"{plural(more, 'smaller group', thousands)} not drawn"] if more else []
     body += [text(margin, height + 70 + 18 * row, line, anchor="start", kind="s") for row, line in enumerate(lines)]
     description = (

@@ -15,9 +15,9 @@ import numpy as np
 
 from flexdp._core.text import thousands
 from flexdp._release.answers import Reader, Reading
-from flexdp._release.estimates import estimate_text
+from flexdp._release.estimates import estimate_text, extreme_text
 from flexdp._release.published import Release
-from flexdp._release.ranges import bucket_texts
+from flexdp.buckets.grid import Grid
 from flexdp.report.axes import Axis, position_of
 from flexdp.report.charts.bars import Bars
 from flexdp.report.charts.svg import LogScale, Scale, coordinate, text
@@ -197,8 +197,8 @@ def _asked(document: Document) -> dict[str, tuple[str, float]]:
 
 def _text(reader: Reader, reading: Reading) -> str:
     if isinstance(reading.question, Max | Min):
-        assert reading.index is not None
-        return bucket_texts(reader.partition, reading.index)[0]
+        return extreme_text(reader.partition, reading, reader.noise.max_drop)
+    assert not isinstance(reader.partition, Grid)
     return estimate_text(reader.partition, reading)
 
 

@@ -89,8 +89,8 @@ def multiples(document: Document, *, name: str = "g", alone: bool = True, width:
     if len(groups) > len(shown):
         notes.append(f"{plural(len(groups) - len(shown), 'smaller group', thousands)} not drawn")
     notes += [] if ends is None else ends.notes
-    lines, more = below(margin, width - 8, y + 22, drop, name, notes)
-    description = f"{plural(len(groups), 'group')} by {', '.join(document.by)}; {described(document)}"
+    lines, more = below(margin, width - 8, y + 22, document, name, notes)
+    description = f"{plural(len(groups), 'group')} by {', '.join(document.by)}. {described(document)}"
     title = f"Released histograms of {document.title}"
     return picture(width, int(y) + 30 + more, title, description, [*body, *lines], name=name, alone=alone)
 

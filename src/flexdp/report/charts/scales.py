@@ -192,9 +192,14 @@ def band(path: str, name: str) -> str:
     return f'<path class="band" fill="url(#{name}-h)" d="{path}"/>'
 
 
-def below(left: float, right: float, y: float, drop: int, name: str, notes: Sequence[str]) -> tuple[list[str], int]:
-    """Return the lines below a picture, from ``y`` on: what the band is, then notes; and how high they are."""
-    words = f"at most {thousands(drop)} more in each bucket"
+def below(
+    left: float, right: float, y: float, document: Document, name: str, notes: Sequence[str]
+) -> tuple[list[str], int]:
+    """Return the lines below a picture, from ``y`` on: what the band is, what counts, notes; and how high they are."""
+    words, notes = (
+        f"at most {thousands(document.max_drop)} more in each bucket",
+        [*filter(None, [document.once]), *notes],
+    )
     square = f"M{coordinate(left)} {coordinate(y - 9)}h12v10h-12z"
     parts = [band(square, name), text(left + 18, y, words, anchor="start", kind="s")]
     line, end = 0, left + 18 + CHARACTER * len(words)
@@ -212,6 +217,8 @@ def described(document: Document, *, ends: bool = False) -> str:
     counts = document.counts
     many = len(counts)
     words = f"{plural(many, 'bucket', thousands)} with {plural(document.records, 'record', thousands)} left"
+    if document.once:
+        words = f"Counting {document.once}: {words}"
     told = f", from {document.text(0)} to {document.text(many - 1)}" if ends else ""
     return (
         f"{words}{told}; the fullest holds {thousands(int(counts.max()))}. Every bucket may hold up to "

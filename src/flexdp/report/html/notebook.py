@@ -50,7 +50,7 @@ def release_card(content: dict[str, Any], release: Release) -> str:
 
 
 def _answers(found: Told) -> str:
-    titles = ["Statistic", "Answer", *(["Guarantee"] if found.known else [])]
+    titles = [found.head, "Answer", *(["Guarantee"] if found.known else [])]
     rows = [[row.name, row.value, *([row.known] if found.known else [])] for row in found.rows]
     return table(titles, rows, words=3)
 

@@ -24,7 +24,7 @@ from flexdp._release.page_words import (
 from flexdp._release.promises import exact_parameters, missing_groups, picture_caption
 from flexdp._release.published import Release
 from flexdp._release.readable import Readable
-from flexdp._release.sentences import Words, unit_id
+from flexdp._release.sentences import Words, is_capped, unit_id
 from flexdp._release.spec import Part
 from flexdp._release.stat_words import stat_question
 from flexdp.report.axes import label
@@ -32,7 +32,7 @@ from flexdp.report.charts.bars import unit_of
 from flexdp.report.charts.scales import height_of
 from flexdp.report.document import Document
 from flexdp.report.html.parts import chart_figure, folded, foot, head, promise, section
-from flexdp.report.html.tables import answer_table, capital, scrolling, sentences, told
+from flexdp.report.html.tables import answer_table, capital, column_titles, scrolling, sentences, told
 
 __all__ = [
     "asked_rows",
@@ -187,7 +187,7 @@ def asked_rows(release: Release) -> tuple[list[str], list[list[str]], int]:
     answers, groups = release.answers(), list(release.asked.results)
     each = len(answers) // len(groups)
     by_group = [answers[place * each : (place + 1) * each] for place in range(len(groups))]
-    titles = [*release.spec.labels, *(capital(answer.name) for answer in by_group[0])]
+    titles = [*release.spec.labels, *column_titles(by_group[0])]
     rows = [[*map(label, group), *(a.text for a in own)] for group, own in zip(groups, by_group, strict=True)]
     return titles, rows, len(release.spec.by)
 
@@ -226,7 +226,7 @@ def _of_group(release: Release, view: Readable) -> list[Answer]:
 def group_rows(release: Release, document: Document) -> tuple[list[str], list[list[str]], int]:
     """Return the answers of all groups together, then of each by itself: titles, lines, and how many are groups."""
     together = _of_group(release, release)
-    titles = [*document.by, *(capital(answer.name) for answer in together)]
+    titles = [*document.by, *column_titles(together)]
     rows = [[_ALL, *[""] * (len(document.by) - 1), *(answer.text for answer in together)]]
     rows += [[*map(label, group), *(answer.text for answer in answers)] for group, answers in _each_group(release)]
     return titles, rows, len(document.by)
@@ -262,19 +262,20 @@ def _table_of_groups(name: str, titles: list[str], rows: list[list[str]], by: in
 
 def counts_table(release: Release, document: Document) -> str:
     """Return the counts as a table, folded away; where there are many, they are in the JSON alone."""
-    counts, groups = document.counts.tolist(), document.groups
-    many = len(counts)
+    groups, many = document.groups, len(document.counts)
     if not many:
         return ""
     if many > _MOST_ROWS:
         return f"<p>The {prose(thousands(many))} published counts are in the JSON below alone.</p>\n"
     names = [axis.name or "value" for axis in document.axes]
     counted = "records" if release.spec.unit is None else f"units{unit_id(release.spec)}"
-    titles = [*document.by, *names, f"{counted}, at least", "at most"]
+    once = f" ({document.once})" if is_capped(release.spec) else ""
+    titles = [*document.by, *names, f"{counted}, about{once}", "at least", "at most"]
     rows = []
-    for place, (count, ranges) in enumerate(zip(counts, document.texts(range(many)), strict=True)):
-        group = map(label, groups[place]) if groups else ()
-        rows.append([*group, *ranges, thousands(count), thousands(count + document.max_drop)])
+    for place, ranges in enumerate(document.texts(range(many))):
+        group, tally = map(label, groups[place]) if groups else (), document.tally(place)
+        most = tally.lower if tally.upper is None else tally.upper
+        rows.append([*group, *ranges, *map(thousands, (tally.about, tally.lower, most))])
     title = "The published count" if many == 1 else f"All {many} published counts"
     words = len(document.by) + sum(not axis.ordered for axis in document.axes)
     drawn = scrolling("Published counts", titles, rows, words=max(1, words))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flexdp._core.exact import upper_text
-from flexdp._core.text import markup, plural, prose, thousands
+from flexdp._core.text import markup, plural, prose
 from flexdp._release.answers import Answer
 from flexdp._release.page_words import (
     CITATIONS,
@@ -15,13 +15,14 @@ from flexdp._release.page_words import (
     how_it_was_made,
     how_to_read,
     not_promised,
+    once_of_each,
     protected,
     published,
 )
 from flexdp._release.promises import exact_parameters
 from flexdp._release.published import Release
 from flexdp._release.ranges import joined
-from flexdp._release.sentences import short_name, unit_id
+from flexdp._release.sentences import short_name, tally_text, unit_id
 from flexdp._release.several import Releases
 from flexdp.report.axes import label
 from flexdp.report.document import Document
@@ -61,7 +62,7 @@ def page_of_several(content: Mapping[str, Any], releases: Releases) -> str:
     listed = list(releases.values())
     shown = [Shown.of(release) for release in listed]
     own = zip(releases, listed, content["releases"], strict=True)
-    lead = (published(shown), "All columns share one budget.", _together(listed[0]))
+    lead = (published(shown), "All columns share one budget.", _together(listed[0]), once_of_each(shown))
     return "".join(
         [
             head(title_of(releases), lead, listed[0].spec.about),
@@ -116,7 +117,7 @@ def overview(releases: Releases) -> list[tuple[str, list[str], list[list[str]], 
     spec = next(iter(releases.values())).spec
     if others:
         counted = "records" if spec.unit is None else f"units{unit_id(spec)}"
-        parts.append(("Other columns", ["Column", f"Most frequent values (minimum number of {counted})"], others, 2))
+        parts.append(("Other columns", ["Column", f"Most frequent values (number of {counted})"], others, 2))
     return [*parts, ("Columns without answers", ["Column", "Answers"], none, 2)] if none else parts
 
 
@@ -131,9 +132,9 @@ def _guaranteed(answer: Answer) -> str:
 def _commonest(release: Release) -> str:
     if not len(release.cells):
         return "nothing survived"
-    counts = dict(release.histogram.items())
-    first = sorted(counts, key=lambda key: (-counts[key], str(key)))[:_MOST_KEYS]
-    return ", ".join(f"{label(key)} ({thousands(counts[key])})" for key in first)
+    counts = dict(zip(release.histogram.keys.tolist(), release.tallies, strict=True))
+    first = sorted(counts, key=lambda key: (-counts[key].lower, str(key)))[:_MOST_KEYS]
+    return ", ".join(f"{label(key)}: {tally_text(counts[key])}" for key in first)
 
 
 def _section_of_privacy(releases: Releases, shown: list[Shown]) -> str:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from flexdp._core.text import prose
 from flexdp._release.answers import Answer
 
-__all__ = ["Row", "Told", "answer_table", "capital", "scrolling", "sentences", "told"]
+__all__ = ["Row", "Told", "answer_table", "capital", "column_titles", "scrolling", "sentences", "told"]
 
 _FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]+")  # of a second
 _DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")  # which a browser would break after a hyphen
 _SHORT = 34  # characters
-_LONGEST = 170  # characters of an answer in a table; a longer one is in its sentence alone
+_LONGEST = 300  # characters of an answer in a table; a longer one is in its sentence alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,19 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The lines, and what several of them share, as a sentence; empty where they share nothing."""
+    """The lines, and what several of them share, as a sentence; empty where they share nothing.
+
+    ``population`` tells how often each unit counts, where that is the same in all of them: it belongs to the head.
+    """
 
     rows: tuple[Row, ...]
     shared: str
+    population: str = ""
+
+    @property
+    def head(self) -> str:
+        """The head of the first column."""
+        return f"Statistic, {self.population}" if self.population else "Statistic"
 
     @property
     def known(self) -> bool:
@@ -61,43 +70,63 @@ def told(answers: Sequence[Answer]) -> Told:
     >>> import flexdp
     >>> release = flexdp.release([33.0] * 900, epsilon=1, delta=1e-6, width=5)
     >>> found = told([release.max(), release.min()])
-    >>> found.rows[0].name, found.rows[0].value, found.rows[0].known
-    ('Highest value', '30–35', 'Among the rest this is exact.')
+    >>> found.rows[0].name, found.rows[0].value
+    ('Highest value', '30–35 or more')
+    >>> found.rows[0].known
+    'Up to 27 may lie in each higher bucket, and apart from those the highest lies in 30–35.'
     >>> found.shared
     'At most 27 records per bucket were left out.'
     """
-    rows = [_row(answer) for answer in answers if len(answer.text) <= _LONGEST]
+    shown = [answer for answer in answers if len(answer.text) <= _LONGEST]
+    population = one_population(shown)
+    rows = [_row(answer, population) for answer in shown]
     first, many = next(iter(Counter(filter(None, map(_first, rows))).most_common(1)), ("", 0))
     if many < 2:
-        return Told(tuple(rows), "")
+        return Told(tuple(rows), "", population)
     told_apart = [
         Row(row.name, row.value, capital(row.known.removeprefix(f"{first}; ")) if _first(row) == first else row.known)
         for row in rows
     ]
-    return Told(tuple(told_apart), f"{first}.")
+    return Told(tuple(told_apart), f"{first}.", population)
 
 
-def _row(answer: Answer) -> Row:
+def one_population(answers: Iterable[Answer]) -> str:
+    """Return how often each unit counts, where that is the same in all answers; empty where it differs."""
+    found = {answer.population for answer in answers}
+    return found.pop() if len(found) == 1 else ""
+
+
+def column_titles(answers: Sequence[Answer]) -> list[str]:
+    """Return titles of columns of answers, with their populations where those differ."""
+    shared = one_population(answers)
+    return [
+        f"{capital(answer.name)} ({answer.population})" if answer.population and not shared else capital(answer.name)
+        for answer in answers
+    ]
+
+
+def _row(answer: Answer, population: str) -> Row:
+    """A line of the table; how often each unit counts is left to the head, if that says it."""
     name, found, known = answer.statement.partition(f": {answer.text}. ")
-    if found:
-        return Row(name, answer.text, known)
-    if answer.statement.endswith(f": {answer.text}."):
-        return Row(answer.statement.removesuffix(f": {answer.text}."), answer.text, "")
-    return Row(capital(answer.name), answer.text, answer.statement)
+    if not found and answer.statement.endswith(f": {answer.text}."):
+        name, found, known = answer.statement.removesuffix(f": {answer.text}."), answer.text, ""
+    if not found:
+        return Row(capital(answer.name), answer.text, answer.statement)
+    return Row(name.removesuffix(f", {population}") if population else name, answer.text, known)
 
 
 def _first(row: Row) -> str:
     """What was left out, where a guarantee begins with that and goes on; empty otherwise."""
     first, found, _ = row.known.partition("; ")
-    return first if found and first.startswith("At most ") and ". " not in first else ""
+    return first if found and first.startswith(("At most ", "So counted, at most ")) and ". " not in first else ""
 
 
 def answer_table(found: Told) -> str:
     """The table of answers; on a narrow screen the guarantee stands below the answer."""
     if not found.rows:
         return ""
-    titles = ["Statistic", "Answer", *(["Guarantee"] if found.known else [])]
-    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+    titles = [found.head, "Answer", *(["Guarantee"] if found.known else [])]
+    head = "".join(f'<th scope="col">{prose(title)}</th>' for title in titles)
     body = "".join(
         f'<tr><th scope="row">{prose(row.name)}</th><td class="{_kind(row.value)}">{prose(row.value)}</td>'
         f"{f'<td>{prose(row.known)}</td>' if found.known else ''}</tr>"

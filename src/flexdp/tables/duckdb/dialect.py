@@ -57,13 +57,10 @@ class _DuckDB(Dialect):
         """
         return f"{self.zero_if_finite(expression)} = 0e0"
 
-    def compared(self, text: str) -> str:
-        return f"({text})"  # texts are compared by their bytes anyway
-
     def like(self, text: str, pattern: Sequence[str | None]) -> str:
         written, escaped = in_sql(pattern)
         escape = f" ESCAPE '{ESCAPE}'" if escaped else ""  # without one, matching is faster
-        return f"({text}) LIKE {self.text(written)}{escape}"
+        return f"{self.binary(f'({text})')} LIKE {self.text(written)}{escape}"
 
     def is_short(self, text: str) -> str:
         return f"strlen({text}) <= {LONGEST_TEXT}"

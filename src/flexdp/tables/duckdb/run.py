@@ -1,4 +1,4 @@
-"""Connections to DuckDB: private ones of our own, and the caller's without a progress bar."""
+"""Connections to DuckDB: private ones of our own, and the caller's without profiles and a progress bar."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.interrupts import run, signals_held
 from flexdp.tables.sql.workspace import Workspace
 
-__all__ = ["FOR_COPIES", "attached", "connection", "engines_kept", "no_progress", "workspace_on"]
+__all__ = ["FOR_COPIES", "attached", "connection", "engines_kept", "silenced", "workspace_on"]
 
 _SETTINGS = {
     "memory_limit": "600MB",  # larger results spill to the private directory
@@ -31,6 +31,7 @@ _SETTINGS = {
     "python_enable_replacements": "false",
 }
 FOR_COPIES = "1100MB"  # of memory: a copy of 10^8 numbers fits, and larger ones spill
+_PROFILE = "enable_profiling"
 _PROGRESS = ("enable_progress_bar_print", "enable_progress_bar")  # progress reveals the size of the table
 _NAME = "flexdp_file"  # of an attached database; other names might be those of its schemas
 _PER_THREAD = 144  # MB of address space: a stack, and what the allocator reserves
@@ -39,18 +40,40 @@ _ATTEMPTS = 100  # to restore a setting; an interrupt may hit each
 
 
 @contextmanager
-def no_progress(ask: Callable[[str], Any]) -> Iterator[None]:
-    """Turn the progress bar of the caller's connection, queried by ``ask``, off and restore it afterwards."""
-    off = []
+def silenced(ask: Callable[[str], Any]) -> Iterator[None]:
+    """Let the caller's connection, queried by ``ask``, show nothing of a query, and restore its settings afterwards.
+
+    A progress bar shows the size of a table, and a profile, which DuckDB prints or writes to a file, the exact number
+    of rows of every step.
+    """
+    off: list[tuple[str, str]] = []
     try:
+        if profile := ask(f"SELECT current_setting('{_PROFILE}')").fetchall()[0][0]:
+            off.append((_PROFILE, DUCKDB.text(str(profile))))
+            _end_profiles(ask)
         for setting in _PROGRESS:
             if ask(f"SELECT current_setting('{setting}')").fetchall()[0][0]:
-                off.append(setting)
+                off.append((setting, "true"))
                 _turn_off(ask, setting)
         yield
     finally:
-        for setting in reversed(off):
-            _turn_on(ask, setting)
+        for setting, value in reversed(off):
+            _restore(ask, setting, value)
+
+
+def _end_profiles(ask: Callable[[str], Any]) -> None:
+    import duckdb
+
+    ended = False
+    with suppress(duckdb.Error):  # its configuration is locked
+        ask("PRAGMA disable_profiling")
+        ended = not ask(f"SELECT current_setting('{_PROFILE}')").fetchall()[0][0]
+    if not ended:
+        raise InputError(
+            "source",
+            ": its DuckDB connection profiles queries, which shows numbers of rows, and its configuration is locked",
+            remedy="Run PRAGMA disable_profiling before locking it, or pass another connection.",
+        )
 
 
 def _turn_off(ask: Callable[[str], Any], setting: str) -> None:
@@ -60,12 +83,12 @@ def _turn_off(ask: Callable[[str], Any], setting: str) -> None:
         ask(f"SET {setting} = false")
 
 
-def _turn_on(ask: Callable[[str], Any], setting: str) -> None:
+def _restore(ask: Callable[[str], Any], setting: str, value: str) -> None:
     import duckdb
 
     for _ in range(_ATTEMPTS):
         with suppress(duckdb.Error):
-            ask(f"SET {setting} = true")
+            ask(f"SET {setting} = {value}")
             return
 
 

@@ -8,7 +8,7 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,12 +17,12 @@ from weakref import WeakKeyDictionary
 
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError
+from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.arrow_column import Numbers, one_column
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import FOR_COPIES, attached, connection, no_progress
+from flexdp.tables.duckdb.run import FOR_COPIES, attached, connection, silenced
 from flexdp.tables.duckdb.types import declared, read_cell
 from flexdp.tables.interrupts import run
 from flexdp.tables.plans.duckdb import Function, check_macros, check_relation, functions_of
@@ -55,6 +55,7 @@ WHERE table_catalog IN (current_database(), 'temp')
 ORDER BY ALL
 LIMIT 13
 """
+_PANDAS = re.compile(r"\s*PANDAS_SCAN", re.IGNORECASE)
 _TEXT_READER = re.compile(r"READ_(CSV|JSON|NDJSON|XLSX)", re.IGNORECASE)
 
 
@@ -95,7 +96,7 @@ class EngineTable:
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""
         out = self.execute(self.query(counting), [column.engine_name for column in counting.columns])
-        return counted(out, len(counting.axes))
+        return counted(out, len(counting.keys))
 
     def together(self, countings: Sequence[Counting]) -> list[Counted]:
         """Make several counts in one pass; those by unit one after the other."""
@@ -159,14 +160,24 @@ def _opened(source: Any, interrupt: Callable[[], None], turn: threading.Lock, ro
             "source", "is a relation that can no longer be read", remedy="Check that its connection is open."
         ),
     )
-    _refuse_inferred(source)
-    functions = functions_of(lambda words: source.query(_RELATION, words))
-    check_macros(functions)
-    if not rows_are_records:
-        check_relation(lambda words: source.query(_RELATION, words), _RELATION, source.sql_query, functions, _built_in)
+    with ExitStack() as unseen:  # a profile of the queries that follow may show statistics of tables
+        _asked(lambda: unseen.enter_context(silenced(lambda words: source.query(_RELATION, words))), _unplanned)
+        _refuse_inferred(source)
+        functions = functions_of(lambda words: source.query(_RELATION, words))
+        check_macros(functions)
+        if not rows_are_records:
+            stored = str(getattr(source, "type", "")) == "TABLE_RELATION"  # not documented; without it, it is a query
+            check_relation(
+                lambda words: source.query(_RELATION, words),
+                _RELATION,
+                source.sql_query,
+                functions,
+                _built_in,
+                stored=stored,
+            )
 
     def work(statement: str) -> dict[str, Any]:
-        with no_progress(lambda words: source.query(_RELATION, words)):
+        with silenced(lambda words: source.query(_RELATION, words)):
             columns: dict[str, Any] = source.query(_RELATION, statement).fetchnumpy()
             return columns
 
@@ -185,7 +196,7 @@ def _opened(source: Any, interrupt: Callable[[], None], turn: threading.Lock, ro
 
         def ask(statement: str) -> Any:
             def work() -> Any:
-                with no_progress(lambda words: source.query(_RELATION, words)):
+                with silenced(lambda words: source.query(_RELATION, words)):
                     answered = source.query(_RELATION, statement)
                     return [] if answered is None else answered.fetchall()
 
@@ -198,7 +209,7 @@ def _opened(source: Any, interrupt: Callable[[], None], turn: threading.Lock, ro
 
         def numbers(statement: str, most: int) -> Numbers | None:
             def work() -> Numbers | None:
-                with no_progress(lambda words: source.query(_RELATION, words)):
+                with silenced(lambda words: source.query(_RELATION, words)):
                     return one_column(source.query(_RELATION, statement), most)
 
             with turn:
@@ -218,6 +229,8 @@ def _asked(ask: Callable[[], _T], otherwise: Callable[[], InputError]) -> _T:
     failure: InputError
     try:
         return ask()
+    except FlexdpError:
+        raise
     except Exception as error:  # noqa: BLE001
         busy = type(error).__name__ == "ResourceInUseException"
         failure = _unfinished() if busy else otherwise()
@@ -243,16 +256,27 @@ def _refuse_inferred(relation: Any) -> None:
     """Refuse a relation whose types come from cells. The plan, which reads no record, names what it scans."""
     plan = _asked(
         lambda: json.loads(relation.explain(format="json")),  # without a format a notebook displays it, with row counts
-        lambda: InputError(
-            "source", "is a relation that cannot be planned", remedy="Check the files and tables that it names."
-        ),
+        _unplanned,
     )
-    if any(_TEXT_READER.match(name) for name in _operators(plan)):
+    operators = list(_operators(plan))
+    if any(_TEXT_READER.match(name) for name in operators):
         raise InputError(
             "source",
             "is a relation over a text file: DuckDB infers column types from the data, or fails at a single cell",
             remedy="Pass the file's path itself, or a table with declared types that holds its rows.",
         )
+    if any(_PANDAS.match(name) for name in operators):
+        raise InputError(
+            "source",
+            "is a relation over a pandas frame or arrays: DuckDB infers column types from the cells, or fails at one",
+            remedy="Pass the frame itself.",
+        )
+
+
+def _unplanned() -> InputError:
+    return InputError(
+        "source", "is a relation that cannot be planned", remedy="Check the files and tables that it names."
+    )
 
 
 def _operators(plan: Any) -> Iterator[str]:

@@ -209,7 +209,7 @@ class FileTable:
         """Count the records in each bucket."""
         statement = self._statement(counting)
         with self._reading(counting.columns) as (con, interrupt):
-            return counted(run(partial(_fetched, con, statement), interrupt), len(counting.axes))
+            return counted(run(partial(_fetched, con, statement), interrupt), len(counting.keys))
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
@@ -247,7 +247,7 @@ class FileTable:
             run(lambda: con.execute(f"CREATE TEMP TABLE copied AS SELECT {', '.join(listed)} FROM {source}"), interrupt)
             queries = [count_query("copied", counting, DUCKDB, self._reader(copied)) for counting in countings]
             return [
-                counted(run(partial(_fetched, con, statement), interrupt), len(counting.axes))
+                counted(run(partial(_fetched, con, statement), interrupt), len(counting.keys))
                 for statement, counting in zip(queries, countings, strict=True)
             ]
 

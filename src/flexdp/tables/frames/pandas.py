@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp.buckets.base import Kind
 from flexdp.tables.declared import Column
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
@@ -20,7 +19,7 @@ _NESTED = ("struct<", "list<", "list_view<", "large_list", "fixed_size_list<", "
 
 
 def open_pandas(frame: Any) -> MemoryTable:
-    """Open a pandas frame. Its integers are read as numbers: one missing cell would make them floats."""
+    """Open a pandas frame."""
     parts = []
     for place, label in enumerate(frame.columns):
         if isinstance(label, str):
@@ -28,45 +27,68 @@ def open_pandas(frame: Any) -> MemoryTable:
     return MemoryTable(tuple(parts))
 
 
-@np.errstate(all="ignore")
 def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | CellTable:
-    """Open one pandas column by its dtype.
+    """Open one pandas column.
 
-    pandas infers numpy's dtypes, its own ``str`` and the categories of a category from cells. Nullable dtypes
-    (``Int64``, ``Float64``, ``boolean``, ``string``), those of Arrow and times count as declared.
+    Dtypes of Arrow and nullable ones (``Int64``, ``Float64``, ``boolean``, ``string``) count as declared. All others
+    may come from cells: numpy's, times, pandas' own ``str``, sparse columns and categories. They decide in what form
+    cells are held, and nothing else.
     """
+    return _declared(series, name) if _is_declared(series.dtype) else _inferred(series, name)
+
+
+def _is_declared(dtype: Any) -> bool:
+    if hasattr(dtype, "pyarrow_dtype"):
+        return True
+    nullable = str(dtype).startswith(("Int", "UInt", "Float", "boolean", "string"))
+    missing = getattr(dtype, "na_value", None)  # NaN in the texts that pandas infers
+    return nullable and not isinstance(dtype, np.dtype) and type(missing).__name__ == "NAType"
+
+
+def _inferred(series: Any, name: str | None) -> ArrayTable | CellTable:
+    """Open a column whose dtype may come from its cells: one like all others, which only holds them differently."""
+    column = Column(name=name, type_name="inferred", kind=None, undeclared=True, inferred=True)
     dtype = series.dtype
-    if isinstance(dtype, np.dtype):
-        return open_array(series.to_numpy(), name=name, numbers=True, inferred=True)
+    word = str(dtype)
+    if word == "category":
+        categories = series.cat.categories
+        return CellTable(categories.tolist, column, lambda: series.cat.codes.to_numpy())
+    if word == "str":
+        texts = cache(series.factorize)  # each distinct text is read once
+        return CellTable(lambda: texts()[1].tolist(), column, lambda: texts()[0])
+    if word.startswith("datetime64") and not isinstance(dtype, np.dtype):  # with a time zone: the instant, in UTC
+        return ArrayTable(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), column, zoned=True)
+    held = getattr(dtype, "subtype", dtype)
+    if isinstance(held, np.dtype) and held.kind in ("iufb" if word.startswith("Sparse") else "iufbM"):
+        values = np.asarray(series)
+        if held.kind == "b":  # an integer would make them 1 and 0
+            return ArrayTable(values.astype(np.int8), column)
+        return ArrayTable(values if values.dtype.isnative else values.astype(held.newbyteorder("=")), column)
+    return CellTable(series.tolist, column)
+
+
+@np.errstate(all="ignore")
+def _declared(series: Any, name: str | None) -> ArrayTable | CellTable:
+    """Open a column whose dtype somebody chose."""
+    dtype = series.dtype
     word = str(dtype)
     letter = getattr(dtype, "kind", "O")
-    if letter in "iufb":  # nullable and Arrow-backed numbers
+    if letter in "iufb":
         plain: Any = {"i": np.int64, "u": np.uint64, "f": np.float64, "b": np.bool_}[letter]
         missing = series.isna().to_numpy()
         filled = series.to_numpy(dtype=plain, na_value=plain(0))
-        inferred = word.startswith("Sparse")
-        return open_array(np.ma.MaskedArray(filled, mask=missing), name=name, numbers=True, inferred=inferred)
-    if word.startswith("datetime64"):  # with a time zone: the instant, in UTC
-        return ArrayTable(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), _zoned(name))
+        return open_array(np.ma.MaskedArray(filled, mask=missing), name=name, numbers=True)
     if letter == "M":
         datetimes, present = _arrow_times(series)
         if getattr(dtype.pyarrow_dtype, "tz", None) is not None:
-            return ArrayTable(datetimes, _zoned(name), present)
+            return ArrayTable(datetimes, _zoned(name), present, zoned=True)
         return open_array(np.ma.MaskedArray(datetimes, mask=~present), name=name)
     if word.startswith(_NESTED):
         return CellTable(list, Column(name=name, type_name=word, kind=None))
-    if word.startswith(("str", "large_string")):
+    if word.startswith(("string", "large_string")):
         texts = cache(series.factorize)  # each distinct text is read once
         column = Column(name=name, type_name="text", kind="text")
-        if isinstance(getattr(dtype, "na_value", None), float):
-            column = Column(name=name, type_name="str", kind=None, undeclared=True, inferred=True)
         return CellTable(lambda: texts()[1].tolist(), column, lambda: texts()[0])
-    if word == "category":
-        categories = series.cat.categories
-        held = getattr(categories.dtype, "kind", "O") if len(categories) else "O"
-        kind: Kind | None = "number" if held in "iuf" else "boolean" if held == "b" else None
-        column = Column(name=name, type_name=word, kind=kind, undeclared=kind is None, inferred=True)
-        return CellTable(categories.tolist, column, lambda: series.cat.codes.to_numpy())
     if letter == "O":
         return CellTable(series.tolist, Column(name=name, type_name=word, kind=None, undeclared=True))
     return CellTable(list, Column(name=name, type_name=word, kind=None))

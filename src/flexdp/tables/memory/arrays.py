@@ -1,9 +1,9 @@
-"""Numpy arrays with a declared dtype, counted by numpy where that is faster than an engine."""
+"""Numpy arrays, whose dtype may have been inferred, counted by numpy where that is faster than an engine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,11 +31,13 @@ _MOST_BINS = 1 << 22  # beyond this, sparse counting is cheaper than a dense arr
 _LARGEST_WHOLE_DOUBLE = 1e37
 LARGEST_INFERRED = 2**53 - 1  # larger integers are rounded if one missing cell makes them doubles
 _OF_DTYPE: dict[str, tuple[Kind, ...]] = {"M": ("date", "datetime"), "b": ("boolean",)}
-_STORED: dict[str, Any] = {
-    "number": np.float64,
-    "boolean": np.bool_,
-    "date": "datetime64[D]",
-    "datetime": "datetime64[us]",
+_STORED: dict[Kind, tuple[Any, str]] = {  # of columns in which no cell is readable: an array, and its type in DuckDB
+    "number": (np.float64, "DOUBLE"),
+    "integer": (np.int64, "HUGEINT"),
+    "text": (np.int64, "VARCHAR"),
+    "boolean": (np.bool_, "BOOLEAN"),
+    "date": ("datetime64[D]", "BIGINT"),
+    "datetime": ("datetime64[us]", "BIGINT"),
 }
 
 
@@ -48,11 +50,12 @@ class Aligned(NamedTuple):
 
 @dataclass(frozen=True)
 class ArrayTable:
-    """An array with a declared dtype; ``present`` masks out missing cells."""
+    """An array of one dtype; ``present`` masks out missing cells, and ``zoned`` datetimes are instants, in UTC."""
 
     values: NDArray[Any] = field(repr=False)  # records: never printed
     declared: Column
     present: NDArray[np.bool_] | None = field(default=None, repr=False)
+    zoned: bool = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -67,32 +70,53 @@ class ArrayTable:
         """Return the SQL that counts, over a table ``source`` with one column ``value``."""
         return count_query("source", counting, DUCKDB, lambda _column, kind: self.reading("value", kind))
 
-    def reading(self, cell: str, kind: Kind) -> Reading:
-        """Return the expression that reads a cell of :meth:`aligned`."""
-        if self.values.dtype.kind == "M" or not self._can_be(kind):
+    def reading(self, cell: str, kind: Kind, column: Column | None = None) -> Reading:
+        """Return the expression that reads a cell of :meth:`aligned`; ``column`` is this one, as it is read."""
+        if column is not None and column.presence:
+            return Reading(cell)
+        if not self._can_be(kind):
+            return Reading(f"CAST(NULL AS {_STORED[kind][1]})", kind == "integer")
+        if self.values.dtype.kind == "M" or kind == "boolean":
             return Reading(cell)
         # The type of the cells, which differs from the declared kind where the dtype was inferred.
-        stored: Kind = {"f": "number", "b": "boolean"}.get(self.values.dtype.kind, "integer")  # type: ignore[assignment]
+        stored: Kind = "number" if self.values.dtype.kind == "f" else "integer"
         wide = self.values.dtype == np.uint64
-        return read_cell(cell, replace(self.declared, kind=stored, wide=wide, type_name="DOUBLE"), kind)
+        return read_cell(cell, Column(name=None, type_name="DOUBLE", kind=stored, wide=wide), kind)
 
-    def aligned(self, kind: Kind) -> Aligned:
-        """Return one cell per record."""
-        values, present = self._readable(kind)
+    def aligned(self, kind: Kind, column: Column | None = None) -> Aligned:
+        """Return one cell per record; ``column`` is this one, as it is read."""
+        column = column or self.declared
+        if column.presence:
+            there = self.there
+            return Aligned(np.ones(len(there), dtype=bool), there)
+        values, present = self._readable(kind, zoned=column.zoned)
         if values.dtype.kind == "M":
             ticks, inside = to_ticks(values, kind)
             return Aligned(ticks, inside if present is None else inside & present)
         return Aligned(np.ascontiguousarray(_standard(values)), present)
 
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """The mask of cells that are not missing."""
+        there = np.ones(len(self.values), dtype=bool) if self.present is None else self.present
+        if self.values.dtype.kind in "fM":
+            there = there & ~(np.isnan(self.values) if self.values.dtype.kind == "f" else np.isnat(self.values))
+        return there
+
     def _can_be(self, kind: Kind) -> bool:
         """Tell whether the dtype holds cells of that kind; if an inferred one does not, no cell is readable."""
-        return kind in _OF_DTYPE.get(self.values.dtype.kind, ("integer", "number"))
+        numeric: tuple[Kind, ...] = (
+            ("integer", "number", "boolean") if self.declared.inferred else ("integer", "number")
+        )
+        return kind in _OF_DTYPE.get(self.values.dtype.kind, numeric)
 
-    def _readable(self, kind: Kind) -> Aligned:
+    def _readable(self, kind: Kind, *, zoned: bool) -> Aligned:
         """Return the cells, with a mask of those present and readable."""
-        if not self._can_be(kind):
+        if not self._can_be(kind) or (self.values.dtype.kind == "M" and zoned is not self.zoned):
             length = len(self.values)
-            return Aligned(np.zeros(length, dtype=_STORED.get(kind, np.int64)), np.zeros(length, dtype=bool))
+            return Aligned(np.zeros(length, dtype=_STORED[kind][0]), np.zeros(length, dtype=bool))
+        if kind == "boolean" and self.values.dtype.kind != "b":  # which an integer among booleans makes 1 and 0
+            return Aligned(self.values == 1, (self.values == 0) | (self.values == 1))
         present = self.present
         rounded = self.values.dtype.kind in "iu" and kind == "number" and self.declared.follows
         if kind == "integer" if self.declared.inferred else rounded:  # doubles would merge larger integers
@@ -107,7 +131,7 @@ class ArrayTable:
     def sorted_column(self, counting: Counting) -> ColumnInMemory:
         """Return the readable values, to answer requests from."""
         axis = counting.values[0]
-        values, present = self._readable(axis.kind)
+        values, present = self._readable(axis.kind, zoned=axis.zone is not None)
         values = values if present is None else values[present]
         if values.dtype.kind == "M":
             ticks, inside = (
@@ -125,7 +149,7 @@ class ArrayTable:
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""
         axis = counting.values[0]
-        values, present = self._readable(axis.kind)
+        values, present = self._readable(axis.kind, zoned=axis.zone is not None)
         values = values if present is None else values[present]
         buckets, code = axis.buckets, values.dtype.kind
         if code == "M":

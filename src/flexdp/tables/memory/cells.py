@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -16,24 +17,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import MICROS_PER_DAY, days_since_epoch, micros_since_epoch
+from flexdp._core.calendar import (
+    FIRST_DATETIME,
+    LAST_DATETIME,
+    MICROS_PER_DAY,
+    days_since_epoch,
+    micros_since_epoch,
+)
 from flexdp._core.keys import canonical_keys, object_keys
 from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.sharp.column import Column as Sorted
-from flexdp.tables.cell_patterns import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER
-from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.cell_patterns import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER, ZONED_DATETIME, may_be_typed
+from flexdp.tables.counting import Axis, Counted, Counting
 from flexdp.tables.declared import Column, no_name
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.types import read_cell
 from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, count_keys
-from flexdp.tables.memory.times import to_ticks
+from flexdp.tables.memory.times import to_clock_ticks, to_ticks
 from flexdp.tables.memory.written_texts import written_reader
 from flexdp.tables.sql.query import Reading, count_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked, scale_of
 
 __all__ = ["CellTable"]
 
-_NUMBER, _INTEGER, _BOOLEAN, _DATE, _DATETIME = map(re.compile, (NUMBER, INTEGER, BOOLEAN, DATE, DATETIME))
+_NUMBER, _INTEGER, _BOOLEAN, _DATE, _DATETIME, _ZONED = map(
+    re.compile, (NUMBER, INTEGER, BOOLEAN, DATE, DATETIME, ZONED_DATETIME)
+)
 
 
 @dataclass(frozen=True)
@@ -60,35 +69,53 @@ class CellTable:
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that would count the same cells as texts, in a table ``source`` with one column ``value``."""
-        undeclared = replace(self.declared, undeclared=True)
+        undeclared = replace(self.declared, kind=None, undeclared=True)
         return count_query("source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind))
 
-    def aligned(self, kind: Kind, *, dated: bool = False) -> Aligned:
+    def aligned(self, kind: Kind, column: Column | None = None) -> Aligned:
         """Return one cell per record; cells that are not readable are marked as missing.
 
-        With ``dated``, datetimes may also be written as dates.
+        ``column`` is this one, as it is read: with a zone, also as dates, or only whether there is a cell.
         """
-        own = self.declared.written.dates is None  # a format reads dates as midnights by itself
-        values = _read(self.cells(), _dated) if dated and own else self.values_of(kind)
+        values = self.values_of(kind, column)
         if self.codes is None:
             return self._readable(values, kind)
         different, codes = self._readable([*values, None], kind), self.codes()
         return Aligned(different.cells[codes], None if different.present is None else different.present[codes])
 
-    def values_of(self, kind: Kind) -> list[Any]:
+    def values_of(self, kind: Kind, column: Column | None = None) -> list[Any]:
         """Return the cells as values, None where one is not readable.
 
         If the dtype was inferred, a cell is read so that any other dtype its column might have had gives the same
-        value: booleans, which may come as texts, are not numbers; integers, which may come as doubles, are limited in
-        size and may be written like doubles.
+        value: booleans, which may come as 1 and 0 or as texts, are these numbers; integers, which may come as doubles,
+        are limited in size and may be written like doubles; dates may come as datetimes; texts that may come as
+        numbers, dates or booleans are not texts.
         """
-        if not self.declared.inferred or kind not in ("integer", "number"):
-            return _read(self.cells(), self._reader(kind))
-        cells = (None if isinstance(cell, bool | np.bool_) else cell for cell in self.cells())
+        column = column or self.declared
+        if column.presence:
+            return [None if _is_missing(cell) else True for cell in self.cells()]
+        if column.zoned:
+            return _read(self.cells(), _instant)
+        if column.inferred:
+            return _read(self.cells(), self._inferred_reader(kind))
+        if column.dated and column.written.dates is None:  # a format reads dates as midnights by itself
+            return _read(self.cells(), _dated)
+        return _read(self.cells(), self._reader(kind))
+
+    def _inferred_reader(self, kind: Kind) -> Callable[[Any], Any]:
+        """Return the function that reads a cell of a column whose dtype was inferred."""
+        if kind == "text":
+            return _inferred_text
+        if kind in ("date", "datetime"):
+            plain = _day if kind == "date" else _dated
+            texts = written_reader(kind, self.declared.written)
+            return lambda cell: _time(cell, plain, texts)
         number = self._reader("number")
         if kind == "number":
-            return _read(cells, number)
-        return _read(cells, lambda cell: _inferred_integer(number(cell) if isinstance(cell, str) else cell))
+            return lambda cell: number(_plain_number(cell))
+        if kind == "integer":
+            return lambda cell: _inferred_integer(_whole_or_text(_plain_number(cell), number))
+        return lambda cell: {0.0: False, 1.0: True}.get(number(_plain_number(cell)))
 
     def _reader(self, kind: Kind) -> Callable[[Any], Any]:
         """Return the function that reads a cell; texts may be declared to be written in a way of their own."""
@@ -109,7 +136,7 @@ class CellTable:
             return Aligned(np.array([value or 0 for value in values], dtype=np.int64), present)
         return Aligned(object_keys([None if value is None else str(value) for value in values]), present)
 
-    def reading(self, cell: str, kind: Kind) -> Reading:
+    def reading(self, cell: str, kind: Kind, column: Column | None = None) -> Reading:  # noqa: ARG002
         """Return the expression that reads a cell of :meth:`aligned`; integers, which may be wide, travel as texts.
 
         Texts are cast, because DuckDB gives a column without readable cells another type.
@@ -120,7 +147,7 @@ class CellTable:
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about ranks that would read the same cells as texts, in a table ``source``."""
-        undeclared = replace(self.declared, undeclared=True)
+        undeclared = replace(self.declared, kind=None, undeclared=True)
         return ranked(
             "source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind), rows, cells
         )
@@ -128,10 +155,7 @@ class CellTable:
     def sorted_column(self, counting: Counting) -> Sorted:
         """Return the readable values, sorted."""
         axis = counting.values[0]
-        values = self.values_of(axis.kind)
-        if self.codes is not None:
-            values = object_keys([*values, None])[self.codes()].tolist()
-        values = [value for value in values if value is not None]
+        values = self._values(axis)
         keys = np.array(values, dtype=np.float64) if axis.kind == "number" else canonical_keys(values)
         if not len(keys):
             return Sorted(scale_of(axis), np.zeros(0, dtype=np.float64 if axis.kind == "number" else np.int64))
@@ -140,16 +164,23 @@ class CellTable:
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""
         axis = counting.values[0]
-        values = self.values_of(axis.kind)
-        if self.codes is not None:
-            values = object_keys([*values, None])[self.codes()].tolist()
-        values = [value for value in values if value is not None]
+        values = self._values(axis)
         if axis.kind in ("text", "boolean"):
             tally = Counter(values)
             return Counted((canonical_keys(list(tally)),), np.array(list(tally.values()), dtype=np.int64))
         if axis.kind == "number":
             return count_keys(axis.buckets.locate(np.array(values, dtype=np.float64)))
         return count_keys(axis.buckets.locate(canonical_keys(values)))
+
+    def _values(self, axis: Axis) -> list[Any]:
+        """Return the readable values of all records, datetimes as the clocks of a zone show them."""
+        if axis.zone is None:
+            values = self.values_of(axis.kind)
+        else:
+            values = _shown(self.values_of("datetime", replace(self.declared, zoned=True)), axis.zone, axis.kind)
+        if self.codes is not None:
+            values = object_keys([*values, None])[self.codes()].tolist()
+        return [value for value in values if value is not None]
 
 
 def _read(cells: Iterable[Any], reader: Callable[[Any], Any]) -> list[Any]:
@@ -258,6 +289,78 @@ def _dated(cell: Any) -> int | None:
     found = _datetime(cell)
     day = _day(cell) if found is None and isinstance(cell, str) else None
     return found if day is None else day * MICROS_PER_DAY
+
+
+def _instant(cell: Any) -> int | None:
+    """Return the microseconds, in UTC, of a datetime with a time zone or written with an offset."""
+    if isinstance(cell, str):
+        found = _ZONED.fullmatch(cell) if len(cell) <= LONGEST_TEXT else None
+        if found is None:
+            return None
+        stamp, sign, hours, minutes = found.groups()
+        offset = (int(hours or 0) * 60 + int(minutes or 0)) * 60_000_000
+        micros = micros_since_epoch(dt.datetime.fromisoformat(stamp)) + (offset if sign == "-" else -offset)
+    elif isinstance(cell, dt.datetime) and cell.tzinfo is not None:
+        at = cell.astimezone(dt.UTC)
+        micros = micros_since_epoch(
+            dt.datetime(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond)
+        )
+    else:
+        return None
+    return micros if FIRST_DATETIME <= micros <= LAST_DATETIME else None
+
+
+def _shown(instants: list[int | None], zone: str, kind: Kind) -> list[int | None]:
+    """Return instants as the clocks of a zone show them, None outside the years that are read."""
+    stamps = np.array([0 if at is None else at for at in instants], dtype=np.int64).view("datetime64[us]")
+    ticks, inside = to_clock_ticks(stamps, zone, kind)
+    return [
+        None if at is None or not there else tick
+        for at, tick, there in zip(instants, ticks.tolist(), inside.tolist(), strict=True)
+    ]
+
+
+def _is_missing(cell: Any) -> bool:
+    """Tell whether there is no cell: None, NaN, or NaT or NA of pandas."""
+    if cell is None or type(cell).__name__ in ("NaTType", "NAType"):
+        return True
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(cell))
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    return isinstance(cell, float | complex | np.inexact) and bool(cell != cell)
+
+
+def _plain_number(cell: Any) -> Any:
+    """Return a boolean, in whatever form, as 1 or 0, and a complex number that is real as a real one.
+
+    An integer among booleans may make them integers, and a complex number may make all numbers complex.
+    """
+    if isinstance(cell, bool | np.bool_):
+        return int(cell)
+    if isinstance(cell, str) and _matches(_BOOLEAN, cell):
+        return int(cell.strip(" \t").lower() == "true")
+    return cell.real if isinstance(cell, complex | np.complexfloating) and not cell.imag else cell
+
+
+def _whole_or_text(cell: Any, number: Callable[[Any], Any]) -> Any:
+    return number(cell) if isinstance(cell, str) else cell
+
+
+def _time(cell: Any, plain: Callable[[Any], Any], texts: Callable[[str], Any] | None) -> Any:
+    """Read a day or a datetime: a text in the declared format, or as pandas holds it if all others are dates."""
+    if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
+        return None
+    if texts is not None and isinstance(cell, str):
+        with suppress(ValueError):
+            if (found := texts(str.__str__(cell))) is not None:
+                return found
+    return plain(cell)
+
+
+def _inferred_text(cell: Any) -> str | None:
+    text = _text(cell)
+    return None if text is None or may_be_typed(text) else text
 
 
 def _tick(cell: np.datetime64, kind: Kind) -> int | None:

@@ -30,7 +30,9 @@ def inspect_parts(parts: Sequence[ArrayTable | CellTable], wanted: Sequence[Want
     for column, kind, explained in wanted:
         part = next(part for part in parts if part.declared.name == column.name)
         found.append(
-            _of_array(part, kind) if isinstance(part, ArrayTable) else _of_cells(part, kind, explained=explained)
+            _of_array(part, column, kind)
+            if isinstance(part, ArrayTable)
+            else _of_cells(part, column, kind, explained=explained)
         )
         records = sum(found[-1].values())
     return records, found, {}
@@ -41,9 +43,9 @@ def _outcomes() -> dict[str, int]:
 
 
 @np.errstate(all="ignore")
-def _of_array(part: ArrayTable, kind: Kind) -> dict[str, int]:
+def _of_array(part: ArrayTable, column: Column, kind: Kind) -> dict[str, int]:
     out, values = _outcomes(), part.values
-    cells, present = part.aligned(kind)
+    cells, present = part.aligned(kind, column)
     read = np.ones(len(values), dtype=bool) if present is None else present
     broken = np.zeros(len(values), dtype=bool)
     if kind == "number":
@@ -51,9 +53,7 @@ def _of_array(part: ArrayTable, kind: Kind) -> dict[str, int]:
     elif kind == "integer" and values.dtype.kind == "f":
         broken = np.isfinite(values) & (values != np.floor(values))
         read = read & np.isfinite(values) & ~broken & (np.abs(values) <= float(LARGEST_INTEGER))
-    there = np.ones(len(values), dtype=bool) if part.present is None else part.present
-    if values.dtype.kind in "fM":
-        there = there & ~(np.isnan(values) if values.dtype.kind == "f" else np.isnat(values))
+    there = part.there
     infinite = there & np.isinf(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     out[READ] = int(read.sum())
     out["empty"] = int((~read & ~there).sum())
@@ -63,9 +63,9 @@ def _of_array(part: ArrayTable, kind: Kind) -> dict[str, int]:
     return out
 
 
-def _of_cells(part: CellTable, kind: Kind, *, explained: bool) -> dict[str, int]:
+def _of_cells(part: CellTable, column: Column, kind: Kind, *, explained: bool) -> dict[str, int]:
     out, cells = _outcomes(), part.cells()
-    values = part.values_of(kind)
+    values = part.values_of(kind, column)
     often = [1] * len(cells)
     if part.codes is not None:
         codes = part.codes()

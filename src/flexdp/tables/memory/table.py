@@ -30,10 +30,8 @@ __all__ = ["MemoryTable", "open_array"]
 
 
 @np.errstate(all="ignore")
-def open_array(
-    values: NDArray[Any], *, name: str | None = None, numbers: bool = False, inferred: bool = False
-) -> ArrayTable | CellTable:
-    """Open an array as one column. ``numbers`` reads integers as numbers; an ``inferred`` dtype was chosen by cells."""
+def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool = False) -> ArrayTable | CellTable:
+    """Open an array as one column. ``numbers`` reads integers as numbers."""
     if values.ndim != 1:
         raise InputError(
             "source",
@@ -47,7 +45,7 @@ def open_array(
         values = values.astype(values.dtype.newbyteorder("="))
     code, word = values.dtype.kind, str(values.dtype)
     if code == "O":
-        column = Column(name=name, type_name="object", kind=None, undeclared=True, inferred=inferred)
+        column = Column(name=name, type_name="object", kind=None, undeclared=True)
         return CellTable(_cells(values, present), column)
     if code == "U":
         return CellTable(_cells(values, present), Column(name=name, type_name="text", kind="text"))
@@ -59,13 +57,7 @@ def open_array(
         daily = np.datetime_data(values.dtype)[0] in ("D", "W", "M", "Y")
         kind = "date" if daily else "datetime"
         return ArrayTable(values, Column(name=name, type_name=word, kind=kind, timestamp=not daily), present)
-    column = Column(
-        name=name,
-        type_name=word,
-        kind=kind,
-        follows=numbers and code in "iuf",
-        inferred=inferred and kind is not None,
-    )
+    column = Column(name=name, type_name=word, kind=kind, follows=numbers and code in "iuf")
     return ArrayTable(values, column, present)
 
 
@@ -101,7 +93,7 @@ class MemoryTable:
         if counting.plain:
             return self._part(counting.values[0].column).count(counting)
         cells, statement = self._joint(counting)
-        return run_registered(cells(), statement, len(counting.axes))
+        return run_registered(cells(), statement, len(counting.keys))
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
@@ -125,7 +117,7 @@ class MemoryTable:
         return self._part(counting.values[0].column).sorted_column(counting)
 
     def _part(self, column: Column) -> ArrayTable | CellTable:
-        return next(part for part in self.parts if part.declared == replace(column, dated=False))
+        return next(part for part in self.parts if part.declared.name == column.name)
 
     def _joint(self, counting: Counting) -> tuple[Callable[[], dict[str, NDArray[Any]]], str]:
         """Return the function that makes the arrays to register, and the query over them."""
@@ -134,15 +126,16 @@ class MemoryTable:
 
     @staticmethod
     def _places(counting: Counting) -> dict[tuple[Column, Kind], str]:
-        """Name the columns that are read, each with the kind that it is read as."""
-        return {pair: f"c{i}" for i, pair in enumerate(counting.cells)}
+        """Name the columns that are read, each with the kind that it is read as; some are shown in a zone."""
+        zoned = {axis.column: replace(axis.column, zoned=True) for axis in counting.axes if axis.zone is not None}
+        shown = [(zoned.get(column, column) if kind == "datetime" else column, kind) for column, kind in counting.cells]
+        return {pair: f"c{i}" for i, pair in enumerate(dict.fromkeys(shown))}
 
     def _arrays(self, places: dict[tuple[Column, Kind], str]) -> dict[str, NDArray[Any]]:
         """Make the arrays to register."""
         out = {}
         for (column, kind), name in places.items():
-            part = self._part(column)
-            aligned = part.aligned(kind, dated=column.dated) if isinstance(part, CellTable) else part.aligned(kind)
+            aligned = self._part(column).aligned(kind, column)
             out[name] = aligned.cells
             present = aligned.present
             out[f"{name}_present"] = np.ones(len(aligned.cells), dtype=bool) if present is None else present
@@ -151,7 +144,7 @@ class MemoryTable:
     def _reader(self, places: dict[tuple[Column, Kind], str]) -> ReadCell:
         def read(column: Column, kind: Kind) -> Reading:
             name, part = places[column, kind], self._part(column)
-            reading = part.reading(name, kind)
+            reading = part.reading(name, kind, column)
             return Reading(f"CASE WHEN {name}_present THEN {reading.value} END", reading.wide)
 
         return read

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from flexdp.errors import InputError, P
 from flexdp.tables.plans.duckdb_files import FRAME_SCANS, check_files, without_reader_options
 from flexdp.tables.plans.refusal import UNKNOWN, checked, computed_query, not_records, shadowed
 
@@ -104,13 +105,15 @@ def check_relation(
     text: Callable[[], str],
     functions: Collection[Function],
     built_in: Callable[[], Collection[Function]],
+    *,
+    stored: bool = False,
 ) -> None:
     """Refuse a relation unless its plan works row by row, and its text names nothing else.
 
     ``ask`` queries it under a name; ``functions`` are those of its connection, and ``built_in`` returns those of a new
-    one.
+    one. A ``stored`` table is no query.
     """
-    names = _check_plan(ask, name)
+    names = _check_plan(ask, name, stored)
     checked(lambda: _check_words(ask, names, text(), functions, built_in))
 
 
@@ -179,11 +182,24 @@ def _names(text: str, name: str) -> bool:
     return re.search(rf"(?<!\w){quoted}(?!\w)", text, re.IGNORECASE) is not None
 
 
-def _check_plan(ask: Callable[[str], Any], name: str) -> list[str]:
+def _check_plan(ask: Callable[[str], Any], name: str, stored: bool) -> list[str]:
     """Refuse a plan unless it works row by row; return its steps."""
     plan: Any = None
+    fixed = False
     with suppress(Exception):  # the engine's message is not repeated; refused below
-        plan = json.loads(_logical_plan(ask, name))
+        fixed = _shows_plans(ask) is None
+        if not fixed or stored:
+            plan = json.loads(_plan_of(ask, name, fixed))
+    if plan is None and fixed:
+        raise InputError(
+            "source",
+            "is a query on a DuckDB connection whose configuration is locked, so that its plan cannot be shown",
+            remedy=(
+                "Pass the table itself, or set ",
+                P("rows_are_records", True),
+                " if every record yields at most one row and no row depends on more than one record.",
+            ),
+        )
     if plan is None:
         raise not_records("a plan that cannot be read")
     nodes = list(_nodes(plan))
@@ -196,15 +212,27 @@ def _check_plan(ask: Callable[[str], Any], name: str) -> list[str]:
     return names
 
 
-def _logical_plan(ask: Callable[[str], Any], name: str) -> str:
-    """Explain with the setting that shows all plans, and restore the caller's."""
+def _shows_plans(ask: Callable[[str], Any]) -> bool | None:
+    """Tell whether a connection shows all plans already; None if it does not, and its settings are locked."""
+    shown, locked = ask(f"SELECT current_setting('{_EXPLAINED}'), current_setting('lock_configuration')").fetchall()[0]
+    return True if str(shown).lower() == "all" else None if locked else False
+
+
+def _plan_of(ask: Callable[[str], Any], name: str, fixed: bool) -> str:
+    """Explain with the setting that shows all plans, and restore the caller's.
+
+    Where settings are ``fixed``, only the plan that is run is shown, from which an optimiser may have removed a step.
+    """
     before = ask(f"SELECT current_setting('{_EXPLAINED}')").fetchall()[0][0]
-    ask(f"SET {_EXPLAINED} = 'all'")
+    changes = not fixed and str(before).lower() != "all"
+    if changes:
+        ask(f"SET {_EXPLAINED} = 'all'")
     try:
         rows = ask(f"EXPLAIN (FORMAT JSON) FROM {name}").fetchall()
     finally:
-        ask(f"SET {_EXPLAINED} = '{str(before).lower()}'")
-    return str(next(text for kind, text in rows if kind == "logical_plan"))
+        if changes:
+            ask(f"SET {_EXPLAINED} = '{str(before).lower()}'")
+    return str(next(text for kind, text in rows if kind == ("physical_plan" if fixed else "logical_plan")))
 
 
 def _nodes(plan: Any) -> Iterator[Any]:

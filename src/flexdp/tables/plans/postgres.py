@@ -76,6 +76,7 @@ _STEADY = {
     "timestamptz_mi_interval", "interval_pl_timestamptz", "current_database", "current_schema",
 }  # fmt: skip
 _CATALOGS = ("pg_", "information_schema")
+_TEMPORARY = "pg_temp"
 _SYSTEM_COLUMNS = re.compile(r"\b(ctid|xmin|xmax|cmin|cmax|tableoid)\b")
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _CALL = re.compile(r"(\w+)\(")
@@ -88,7 +89,7 @@ def check_stored(ask: Callable[[str], Sequence[Sequence[Any]]], quoted: str) -> 
     ``quoted`` is a literal of a name in SQL.
     """
     _, schema = ask(_KIND.format(name=quoted))[0]
-    if str(schema).startswith(_CATALOGS):
+    if _is_catalog(str(schema)):
         raise not_records(_CATALOG)
     if ask(_INSIDE.format(name=quoted))[0][-1]:
         raise not_records(_ELSEWHERE)
@@ -126,11 +127,16 @@ def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted:
         raise not_records("randomness, a sequence or a function that may depend on more than one row")
     if any(_SYSTEM_COLUMNS.search(text) for text in words):
         raise not_records("the place or the transaction of a row, which depend on other rows")
-    if any(str(node.get("Schema", "")).startswith(_CATALOGS) for node in nodes):
+    if any(_is_catalog(str(node.get("Schema", ""))) for node in nodes):
         raise not_records(_CATALOG)
     scanned = [(node.get("Schema"), node["Relation Name"]) for node in nodes if "Relation Name" in node]
     if len(set(scanned)) < len(scanned):
         raise not_records("a UNION of the same records twice")
+
+
+def _is_catalog(schema: str) -> bool:
+    """Tell whether a schema is one of the server's own; those of temporary tables hold what users have made."""
+    return schema.startswith(_CATALOGS) and not schema.startswith(_TEMPORARY)
 
 
 def _texts(node: Any) -> Iterator[str]:

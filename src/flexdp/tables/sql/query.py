@@ -273,6 +273,8 @@ def _keyed(rows: str, tests: Sequence[str], steps: Sequence[Step], d: Dialect, *
 def _counted(keyed: _Keyed, steps: Sequence[Step], counting: Counting, d: Dialect) -> str:
     keys = [f"b{i}" for i in range(len(steps))]
     bounded = str(keyed)
+    if counting.units is not None and counting.of_units:
+        return _units_counted(bounded, keys, counting.units)
     if counting.units is not None:
         bounded = _bounded(bounded, steps, counting, counting.units, d)
     names = ", ".join(keys)
@@ -313,6 +315,13 @@ def _bounded(keyed: str, steps: Sequence[Step], counting: Counting, units: Units
         hashed = f"{value} {'DESC' if units.per_unit == 'max' else 'ASC'}, {hashed}"
         return d.first(keys, bounded, hashed)
     return d.chosen(keys, bounded, hashed, units.most)
+
+
+def _units_counted(keyed: str, keys: Sequence[str], units: Units) -> str:
+    """Count units by whether they have more buckets than they may count in; each unit adds one to one of the two."""
+    own = f"SELECT u, count(*) AS n FROM (SELECT DISTINCT u, {', '.join(keys)} FROM ({keyed}) AS e) AS d GROUP BY u"
+    touched = f"SELECT CASE WHEN n > {units.most} THEN 1 ELSE 0 END AS b0 FROM ({own}) AS o"
+    return f"SELECT b0, count(*) AS records\nFROM (\n  {touched}\n) AS k\nGROUP BY b0"
 
 
 def _hash(units: Units, axes: Sequence[Axis], d: Dialect) -> str:

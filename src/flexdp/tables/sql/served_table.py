@@ -106,8 +106,8 @@ class ServedTable:
 
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""
-        names = [f"b{i}" for i in range(len(counting.axes))]
-        texts = {name for name, axis in zip(names, counting.axes, strict=True) if axis.kind == "text"}
+        names = [f"b{i}" for i in range(len(counting.keys))]
+        texts = {name for name, axis in zip(names, counting.keys, strict=True) if axis.kind == "text"}
         rows = self.execute(self.query(counting))
         return counted(columns_of(rows, [*names, "records"], texts), len(names))
 

@@ -11,13 +11,14 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from flexdp._core.text import is_short, safe_repr
+from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
+from flexdp.tables.cell_patterns import may_be_typed
 from flexdp.tables.date_format import DateFormat
 from flexdp.tables.declared import Column
 from flexdp.tables.where import tree
 from flexdp.tables.where.grammar import datetime_of
-from flexdp.tables.where.kinds import Kinds
+from flexdp.tables.where.kinds import Kinds, shown_name
 from flexdp.tables.where.walk import is_reading, named_in, outcomes
 
 __all__ = ["Doubts"]
@@ -34,18 +35,36 @@ class Doubts:
         self._parameter, self._kinds = parameter, kinds
 
     def of_order(self, op: str, left: tree.Value, right: tree.Value) -> None:
-        """Refuse the order of columns if nothing tells whether they are numbers, dates or texts."""
-        if op in ("=", "<>"):
-            return
+        """Refuse to compare columns if nothing tells whether they are numbers, dates or texts.
+
+        In text files, those that are equal are equal texts.
+        """
+        equal = op in ("=", "<>")
         found = [each for side in (left, right) for each in outcomes(side)]
         names = [each.name for each in found if isinstance(each, tree.Name) and self._kinds.is_untold(each.name)]
-        if len(names) < len(found) or not names:
+        if len(names) < len(found) or not names or (equal and not any(map(self._kinds.is_open, names))):
             return
-        first, *_, last = [_shown(name) for name in names]
+        first, *_, last = [shown_name(name) for name in names]
         raise InputError(
             self._parameter,
-            f": {first} and {last} declare no type, so nothing tells how they are ordered",
-            remedy=f"Write number({first}) {op} number({last}), date(…) for dates, or text(…) for the order of texts.",
+            f": {first} and {last} declare no type, so nothing tells how they are {'compared' if equal else 'ordered'}",
+            remedy=f"Write number({first}) {op} number({last}), date(…) for dates, or text(…) for the order of texts."
+            if not equal
+            else f"Write number({first}) {op} number({last}), date(…) for dates, or text(…) for texts.",
+        )
+
+    def of_difference(self, left: tree.Value, right: tree.Value) -> None:
+        """Refuse a difference of columns that may be one of numbers or of times, as nothing but the cells tells."""
+        found = [each for side in (left, right) for each in outcomes(side)]
+        names = [each.name for each in found if isinstance(each, tree.Name)]
+        columns = [self._kinds.column(name) for name in names if not self._kinds.is_shown(name)]
+        if len(columns) < len(found) or not any(column.mixed for column in columns):
+            return
+        first, *_, last = [shown_name(name) for name in names]
+        raise InputError(
+            self._parameter,
+            f": {first} and {last} declare no type, so nothing tells what their difference is",
+            remedy=f"Write number({first}) - number({last}), or date(…) or datetime(…) for times.",
         )
 
     def of_quotes(self, op: str, left: tree.Value, right: tree.Literal) -> None:
@@ -59,12 +78,28 @@ class Doubts:
             return
         what, instead = _meant(right.value, columns[0])
         if what:
-            name = _shown(columns[0].name or "")
+            name = shown_name(columns[0].name or "")
             raise InputError(
                 self._parameter,
                 f": {columns[0].label} declares no type, and the order of texts is not that of {what}s; "
                 f"{safe_repr(right.value)} is a {what} in quotes",
                 remedy=f"Write {instead}, or text({name}) if the order of texts is meant.",
+            )
+
+    def of_typed_texts(self, left: tree.Value, literals: Sequence[tree.Literal]) -> None:
+        """Refuse to look for a text that pandas may hold as something else: such cells are no texts there."""
+        names = [each for value in outcomes(left) for each in named_in(value)]
+        column = next((found for each in names if (found := self._kinds.column(each.name)).inferred), None)
+        typed = next(
+            (each.value for each in literals if isinstance(each.value, str) and may_be_typed(each.value)), None
+        )
+        if column is not None and typed is not None:
+            raise InputError(
+                self._parameter,
+                f": pandas may hold {safe_repr(typed)} in {column.label} as a number, a date, true or false, because "
+                "it infers types from cells",
+                remedy="Write a number without quotes or DATE '2024-12-31', or load the column as text "
+                "(dtype='string').",
             )
 
     def of_empty_texts(self, left: tree.Value, literals: Sequence[tree.Literal]) -> None:
@@ -75,17 +110,12 @@ class Doubts:
             return
         (name,) = named_in(left)
         if self._kinds.column(name.name).filled:
-            shown = _shown(name.name)
+            shown = shown_name(name.name)
             raise InputError(
                 self._parameter,
                 f": {self._kinds.column(name.name).label} has no empty texts, because empty cells are missing",
                 remedy=f"Write {shown} IS NULL, or {shown} IS NOT NULL.",
             )
-
-
-def _shown(name: str) -> str:
-    """Return a column's name as a remedy writes it."""
-    return tree.text_of(tree.Name(name)) if is_short(name) else "…"
 
 
 def _meant(text: str, column: Column) -> tuple[str, str]:

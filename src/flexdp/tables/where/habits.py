@@ -10,7 +10,7 @@ from flexdp.tables.where.tree import READINGS
 
 __all__ = ["FUNCTIONS", "unexpected", "unknown_function"]
 
-FUNCTIONS = ("year", "month", "coalesce", *READINGS)
+FUNCTIONS = ("year", "month", "seconds", "coalesce", *READINGS)
 _AGGREGATES = {
     "avg", "mean", "sum", "count", "min", "max", "median", "mode", "quantile", "percentile", "stddev", "std",
     "variance", "var", "first", "last", "any_value", "array_agg", "string_agg", "group_concat",

@@ -6,16 +6,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from flexdp._core.text import is_short
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, Phrase, spelled
-from flexdp.tables.declared import Column
+from flexdp.tables.declared import Column, refuse_misread
 from flexdp.tables.where import tree
 from flexdp.tables.where.grammar import datetime_of
 from flexdp.tables.where.literals import a_kind, literal_kind
-from flexdp.tables.where.typed import Leaf
-from flexdp.tables.where.walk import inner, is_reading, named_in, outcomes, reading_of, told_names
+from flexdp.tables.where.typed import Day, Leaf
+from flexdp.tables.where.walk import inner, is_reading, named_in, outcomes, reading_of, shown_names, told_names
 
-__all__ = ["Kinds", "Lookup"]
+__all__ = ["Kinds", "Lookup", "shown_name"]
 
 Lookup: TypeAlias = Callable[[object], Column]
 _QUOTES = " A text stands in single quotes: 'ICU'."
@@ -40,6 +41,7 @@ class Kinds:
         self._offsets = set(zoned)  # and columns of text files that are compared with an offset from UTC
         for name, kind in told_names(node):
             self._told.setdefault(name, set()).add(kind)
+        self._shown = set(shown_names(node))
         self._infer(node)
 
     @property
@@ -127,52 +129,70 @@ class Kinds:
                     changed |= bool(open_ones)
 
     def _kinds_told(self, name: str) -> set[Kind]:
-        return self._wanted.get(name) or {_wider(self._known.get(name) or self._column(name).kind or "text")}
+        return self._wanted.get(name) or {_wider(self._known.get(name) or "text")}
 
     def is_untold(self, name: str) -> bool:
         """Tell whether nothing tells how a column is read: it is then a text."""
-        known = self._known.get(name) not in (None, "text") or self._column(name).kind is not None
+        known = self._known.get(name) not in (None, "text")
         return self._is_sought(name) and not self._wanted.get(name) and not self._told.get(name) and not known
+
+    def is_open(self, name: str) -> bool:
+        """Tell whether nothing tells how a column is read whose cells have types of their own: it has no kind at all.
+
+        Unlike the cells of a text file, they are not texts in the absence of anything else.
+        """
+        return self._column(name).mixed and self.is_untold(name) and self._known.get(name) is None
+
+    def is_shown(self, name: str) -> bool:
+        """Tell whether more than a difference, which may be one of numbers or of dates, tells how a column is read."""
+        return self.is_declared(name) or name in self._shown or self._known.get(name) is not None
 
     def is_declared(self, name: str) -> bool:
         """Tell whether a column declares its kind, or the text does so for it."""
         return not self._is_sought(name)
 
-    def told(self, node: tree.Call) -> Leaf:
-        """Return a column with the kind that the text declares for it, which must be its own if it has one."""
+    def told(self, node: tree.Call) -> Leaf | Day:
+        """Return a column with the kind that the text declares for it, which must be its own if it has one.
+
+        Only the day of a declared datetime may be taken instead.
+        """
         name, kind = reading_of(node)
         column = self._column(name)
         whole = {kind, column.kind} == {"integer", "number"}
         if not _is_open(column):
             if column.kind is not None and (kind == column.kind or (whole and kind == "number")):
                 return Leaf(column, column.kind)
+            if kind == "date" and column.kind == "datetime" and not column.zoned:
+                return Day(Leaf(column, "datetime"))
             own = column.type_name[:40] if column.derived is None else f"{column.kind}, which is derived"
             raise self._refused(
                 f": {kind}(…) says how a column that declares no type is read, and {column.label} is declared as {own}",
                 f"Leave out {kind}(…): it is no cast.",
             )
-        if column.kind is not None and not (whole or kind == column.kind):
-            raise self._refused(
-                f": {column.label}, which pandas holds as {column.type_name[:40]}, cannot be read as {a_kind(kind)}",
-                "Load the column as text (dtype=str)." if kind == "text" else f"Leave out {kind}(…).",
-            )
         return self._read(column, kind)
 
     def _read(self, column: Column, kind: Kind) -> Leaf:
         """Return a column that declares no type, read as a kind: a datetime may also be a date, or have an offset."""
+        if column.inferred:
+            refuse_misread(column, kind)
         if kind == "datetime" and column.name in self._offsets:
             return Leaf(replace(column, zoned=True), kind)
         return Leaf(replace(column, dated=True) if kind == "datetime" and column.may_be_dated else column, kind)
 
-    def leaf(self, name: str, *, tested: bool = False) -> Leaf:
+    def leaf(self, name: str, *, tested: bool = False, present: bool = False) -> Leaf:
         """Return a column with the kind that it is read as.
 
-        A column that is ``tested`` as it is may hold dates and datetimes, if it declares no type.
+        A column that is ``tested`` as it is may hold dates and datetimes, if it declares no type. One whose cells only
+        need to be ``present`` needs no kind.
         """
         column = self._column(name)
+        if present and self.is_open(name):
+            return Leaf(replace(column, presence=True), "boolean")
         told = self._told.get(name, set())
         if _is_open(column) and len(told) == 1:
-            return self.told(tree.Call(next(iter(told)), (tree.Name(name),)))
+            found = self.told(tree.Call(next(iter(told)), (tree.Name(name),)))
+            assert isinstance(found, Leaf)  # it declares no type
+            return found
         if not _is_open(column):
             if column.kind is None:
                 raise self._refused(
@@ -183,8 +203,13 @@ class Kinds:
         kinds = wanted = self._wanted.get(name, set()) | told
         if kinds == {"integer", "number"}:
             kinds = {"integer"}
-        default = self._known.get(name) or column.kind or "text"
-        kinds = kinds or {default}
+        if self.is_open(name):
+            shown = shown_name(name)
+            raise self._refused(
+                f": nothing tells how {column.label} is read, which declares no type",
+                f"Write number({shown}), date({shown}) or text({shown}).",
+            )
+        kinds = kinds or {self._known.get(name) or "text"}
         if kinds == {"date", "datetime"} or (name in self._offsets and kinds == {"date"}):
             kinds = {"datetime"}
         if tested and wanted and kinds <= _TIMES and column.may_be_dated and name not in self._offsets:
@@ -199,12 +224,14 @@ class Kinds:
         (kind,) = kinds
         if kind == "datetime" and (wanted or name in self._offsets):
             return self._read(column, kind)
-        if kind == "text" and column.inferred and column.kind is not None:
-            raise self._refused(
-                f": {column.label}, which pandas holds as {column.type_name[:40]}, cannot be read as a text",
-                "Load the column as text (dtype=str), or compare it with a number.",
-            )
+        if column.inferred:
+            refuse_misread(column, kind)
         return Leaf(column, kind)
+
+
+def shown_name(name: str) -> str:
+    """Return a column's name as a remedy writes it."""
+    return tree.text_of(tree.Name(name)) if is_short(name) else "…"
 
 
 def _together(node: Any) -> Iterator[tuple[list[Any], Kind | None]]:
@@ -239,4 +266,4 @@ def _wider(kind: Kind) -> Kind:
 
 
 def _is_open(column: Column) -> bool:
-    return column.undeclared or column.inferred
+    return column.undeclared

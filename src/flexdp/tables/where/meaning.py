@@ -24,7 +24,7 @@ from flexdp.tables.where.kinds import Kinds, Lookup
 from flexdp.tables.where.literals import Literals, a_kind, is_double, literal_kind
 from flexdp.tables.where.pattern import pieces
 from flexdp.tables.where.possible import is_impossible, order_key
-from flexdp.tables.where.stated import with_times
+from flexdp.tables.where.stated import with_seconds, with_times
 from flexdp.tables.where.tree import text_of
 from flexdp.tables.where.typed import (
     LARGEST_TERM,
@@ -88,41 +88,48 @@ def filter_of(
     """
     parsed = parse_test("where", text)
     columns = Kinds("where", lookup, kinds or {}, parsed, zoned)
-    test = _Meaning("where", columns, zone).test(parsed)
+    meaning = _Meaning("where", columns, zone)
+    test = meaning.test(parsed)
     if is_impossible(test):
         raise InputError(
             "where",
             ": no record can match, because its tests contradict each other or no value can pass them",
             remedy="Join tests with OR if one of them is enough.",
         )
-    return Filter(text_of(with_times(parsed, lambda name: columns.leaf(name, tested=True).kind)), test)
+    stated = with_times(parsed, lambda name: columns.leaf(name, tested=True).kind)
+    return Filter(text_of(with_seconds(stated, meaning.differences)), test)
 
 
 def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None = None) -> tuple[Column, str]:
     """Parse a derived column; return it with its canonical text."""
     parsed = parse_value("derive", text)
     columns = Kinds("derive", lookup, {}, parsed)
-    value = _Meaning("derive", columns, zone).value(parsed)
+    meaning = _Meaning("derive", columns, zone)
+    value = meaning.value(parsed)
     if not columns.names:
         raise InputError("derive", f": {safe_repr(name)} names no column")
     if value.kind == "datetime" and _is_zoned(value):
         raise InputError("derive", f": {safe_repr(name)} would be a datetime with a time zone, which is not derived")
     column = Column(name=name, type_name="derived", kind=value.kind, strict=True, derived=value)
-    return column, text_of(parsed)
+    return column, text_of(with_seconds(parsed, meaning.differences))
 
 
 class _Meaning:
     def __init__(self, parameter: str, columns: Kinds, zone: str | None) -> None:
         self._parameter, self._kinds, self._literals = parameter, columns, Literals(parameter, zone)
         self._doubts = Doubts(parameter, columns)
+        self.differences: set[tree.Arithmetic] = set()  # of datetimes, which are numbers of seconds
 
     def _refused(self, rule: Phrase, remedy: Phrase = "", given: str | None = None) -> InputError:
         return InputError(self._parameter, rule, given=given, remedy=remedy)
 
-    def value(self, node: tree.Value, *, tested: bool = False) -> Typed:
-        """Return the meaning of a value; columns that are ``tested`` may hold dates and datetimes."""
+    def value(self, node: tree.Value, *, tested: bool = False, present: bool = False) -> Typed:
+        """Return the meaning of a value; columns that are ``tested`` may hold dates and datetimes.
+
+        Those that only need to be ``present`` need no kind.
+        """
         if isinstance(node, tree.Name):
-            return self._kinds.leaf(node.name, tested=tested)
+            return self._kinds.leaf(node.name, tested=tested, present=present)
         if is_reading(node):
             return self._kinds.told(node)
         if isinstance(node, tree.Literal):
@@ -137,27 +144,34 @@ class _Meaning:
         if isinstance(node, tree.Arithmetic):
             return self._arithmetic(node)
         if isinstance(node, tree.Case):
-            return self._case(node, tested)
-        return self._first(node, tested) if node.function == "coalesce" else self._part(node)
+            return self._case(node, tested, present)
+        return self._first(node, tested, present) if node.function == "coalesce" else self._part(node)
 
-    def _tested(self, node: tree.Value) -> Typed:
-        """Return the meaning of a value that is compared with literals, or whose year or month is taken."""
+    def _tested(self, node: tree.Value, *, present: bool = False) -> Typed:
+        """Return the meaning of a value that is compared with literals or found missing, or whose year is taken."""
         found = [each for each in outcomes(node) if not isinstance(each, tree.Literal)]
-        dated = all(isinstance(e, tree.Name) and self._kinds.leaf(e.name, tested=True).column.dated for e in found)
-        return self.value(node, tested=isinstance(node, tree.Name) or dated)
+        dated = all(
+            isinstance(each, tree.Name) and self._kinds.leaf(each.name, tested=True, present=present).column.dated
+            for each in found
+        )
+        return self.value(node, tested=isinstance(node, tree.Name) or dated, present=present)
 
     def _arithmetic(self, node: tree.Arithmetic) -> Typed:
+        if node.op == "-":
+            self._doubts.of_difference(node.left, node.right)
         left, right = self.value(node.left), self.value(node.right)
         times = {"date", "datetime"}
         if left.kind in times or right.kind in times:
             if node.op != "-" or left.kind != right.kind:
                 raise self._refused(
                     ": of times only differences are computed, of two dates (in days) or two datetimes (in seconds)",
-                    "For example, departure - arrival > 10 instead of arrival + 10 < departure.",
+                    "Write departure - arrival > 10 instead of arrival + 10 < departure, and date(…) for the day of a "
+                    "datetime.",
                 )
             if left.kind == "date":
                 return Sum(left, right, minus=True)
             self._same_clock(left, right)
+            self.differences.add(node)
             return Difference(left, right)
         left, right = self._numeric(left), self._numeric(right)
         for each in (left, right):
@@ -190,6 +204,8 @@ class _Meaning:
         return value
 
     def _part(self, node: tree.Call) -> Typed:
+        if node.function == "seconds":
+            return self._seconds(node.arguments[0])
         inner = self._tested(node.arguments[0])
         if inner.kind not in ("date", "datetime"):
             raise self._refused(f": {node.function} needs a date, not {a_kind(inner.kind)}")
@@ -200,20 +216,33 @@ class _Meaning:
             )
         return Part(node.function, inner)
 
-    def _first(self, node: tree.Call, tested: bool) -> Typed:
-        values = self._alike(node.arguments, tested)
+    def _seconds(self, node: tree.Value) -> Typed:
+        """Return the difference of two datetimes, which is a number of seconds with the word or without it."""
+        value = self.value(node)
+        if not isinstance(value, Difference):
+            raise self._refused(
+                ": seconds needs a difference of two datetimes",
+                "For example seconds(departure - arrival); differences of dates are numbers of days.",
+            )
+        return value
+
+    def _first(self, node: tree.Call, tested: bool, present: bool) -> Typed:
+        values = self._alike(node.arguments, tested, present)
         return First(tuple(values), values[0].kind)
 
-    def _case(self, node: tree.Case, tested: bool) -> Typed:
+    def _case(self, node: tree.Case, tested: bool, present: bool) -> Typed:
         results = [value for _, value in node.branches] + ([node.otherwise] if node.otherwise is not None else [])
-        values = self._alike(results, tested)
+        values = self._alike(results, tested, present)
         branches = tuple((self.test(test), value) for (test, _), value in zip(node.branches, values, strict=False))
         otherwise = values[-1] if node.otherwise is not None else None
         return Cases(branches, otherwise, values[0].kind)
 
-    def _alike(self, nodes: Sequence[tree.Value], tested: bool) -> list[Typed]:
+    def _alike(self, nodes: Sequence[tree.Value], tested: bool, present: bool) -> list[Typed]:
         """Return values of one kind."""
-        values = [None if isinstance(node, tree.Literal) else self.value(node, tested=tested) for node in nodes]
+        values = [
+            None if isinstance(node, tree.Literal) else self.value(node, tested=tested, present=present)
+            for node in nodes
+        ]
         literals = [node for node in nodes if isinstance(node, tree.Literal)]
         kinds = {value.kind for value in values if value is not None}
         kinds = kinds or {literal_kind(node.value, exact=True) for node in literals}
@@ -244,7 +273,7 @@ class _Meaning:
                 raise self._refused(": BETWEEN has its higher bound first, so no value can match", remedy)
             return Some(parts) if negated else All(parts)
         if isinstance(node, tree.IsNull):
-            return Missing(self._tested(node.value), negated)
+            return Missing(self._tested(node.value, present=True), negated)
         value = self._tested(node.value)
         if isinstance(node, tree.Like):
             if value.kind != "text":
@@ -260,6 +289,8 @@ class _Meaning:
     def _among(self, value: Typed, node: tree.In, negated: bool) -> Tested:
         literals = [item for item in node.items if isinstance(item, tree.Literal)]
         self._doubts.of_empty_texts(node.value, literals)
+        if value.kind == "text":
+            self._doubts.of_typed_texts(node.value, literals)
         for literal in literals:
             self._check_part(node.value, literal)
         consts = [self._literals.const(item, value.kind, zoned=_is_zoned(value)) for item in literals]
@@ -275,6 +306,7 @@ class _Meaning:
                 f": {op} compares a value with itself, which no record passes",
                 "Write IS NULL or IS NOT NULL for missing cells.",
             )
+        self._doubts.of_order(op, left, right)
         first, second = self.value(left), self.value(right)
         if isinstance(first, Const) and isinstance(second, Const):
             raise self._refused(": two literals are compared", "Name a column on one side.")
@@ -285,7 +317,6 @@ class _Meaning:
         if first.kind == "datetime":
             self._same_clock(first, second)
         self._ordered(op, first.kind)
-        self._doubts.of_order(op, left, right)
         return Compared(op, first, second)
 
     def _ordered(self, op: str, kind: Kind) -> None:
@@ -304,6 +335,7 @@ class _Meaning:
         self._ordered(op, value.kind)
         if value.kind == "text":
             self._doubts.of_quotes(op, left, right)
+            self._doubts.of_typed_texts(left, [right])
         const = self._literals.const(right, value.kind, zoned=_is_zoned(value))
         if isinstance(const.value, Fraction):
             return _between_integers(op, value, const.value)

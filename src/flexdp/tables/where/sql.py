@@ -24,6 +24,7 @@ from flexdp.tables.where.typed import (
     AsNumber,
     Compared,
     Const,
+    Day,
     Difference,
     First,
     Leaf,
@@ -109,6 +110,8 @@ class _Writer:
             return d.as_double(text, wide=wide), False
         if isinstance(node, Sum):
             return f"({self._term(node.left)} {'-' if node.minus else '+'} {self._term(node.right)})", False
+        if isinstance(node, Day):
+            return f"({self.days(node.value)} - {_MARCH_OF_YEAR_0})", False
         if isinstance(node, Difference):
             left, right = (self.value(each)[0] for each in (node.left, node.right))
             return f"({d.as_double(f'({left} - {right})')} / {d.double(1e6)})", False

@@ -1,19 +1,22 @@
 """The filter that a release states: texts that are compared with dates are written as the dates that they are.
 
-What a column declares decides whether ``'2024-12-31'`` is a date or a text. Whoever reads a release does not know what
-the table declared, so its filter says which.
+What a column declares decides whether ``'2024-12-31'`` is a date or a text, and whether ``a - b`` is a number, a number
+of days or one of seconds. Whoever reads a release does not know what the table declared, so its filter says which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from flexdp.buckets.base import Kind
 from flexdp.tables.where import tree
 from flexdp.tables.where.grammar import datetime_of, day_of
 
-__all__ = ["with_times"]
+__all__ = ["with_seconds", "with_times"]
+
+_T = TypeVar("_T")
 
 
 def with_times(test: tree.Test, kind_of: Callable[[str], Kind]) -> tree.Test:
@@ -42,3 +45,24 @@ def with_times(test: tree.Test, kind_of: Callable[[str], Kind]) -> tree.Test:
     if isinstance(test, tree.In):
         return replace(test, items=tuple(as_time(item, test.value) for item in test.items))
     return test
+
+
+def with_seconds(node: _T, differences: Collection[tree.Arithmetic]) -> _T:
+    """Return a tree in which every difference of datetimes says that it is a number of seconds.
+
+    >>> lasted = tree.Arithmetic("-", tree.Name("arr"), tree.Name("dep"))
+    >>> tree.text_of(with_seconds(lasted, {lasted})), tree.text_of(with_seconds(lasted, ()))
+    ('seconds(arr - dep)', 'arr - dep')
+    """
+    found: Any = node
+    if isinstance(found, tuple):
+        found = tuple(with_seconds(each, differences) for each in found)
+    elif isinstance(found, tree.Call) and found.function == "seconds":
+        return node
+    elif isinstance(found, tree.Arithmetic) and found in differences:
+        found = tree.Call("seconds", (found,))
+    elif is_dataclass(found) and not isinstance(found, type):
+        found = replace(
+            found, **{each.name: with_seconds(getattr(found, each.name), differences) for each in fields(found)}
+        )
+    return found  # type: ignore[no-any-return]

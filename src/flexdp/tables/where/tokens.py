@@ -28,6 +28,7 @@ _TOKEN = re.compile(
 _BARE_DAY = re.compile(
     r"\s*(?:([0-9]{4}-[0-9]{1,2}-[0-9]{1,2})|[0-9]{1,2}([./])[0-9]{1,2}\2[0-9]{4})(?![0-9.])", re.ASCII
 )
+_COMMENT = re.compile(r"\s*(--|/\*)")  # in SQL; read as signs, a comment would be a part of the test
 _CURLY = "\u2018\u2019\u201a\u201b\u2032\u00b4\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\u2039\u203a"
 _SIGNS_OF_OTHERS = {"\u2265": ">=", "\u2264": "<=", "\u2260": "<>", "\u2212": "-", "\u00d7": "*", "\u00f7": "/"}
 
@@ -69,6 +70,12 @@ def tokens_of(parameter: str, given: object) -> list[Token]:
         if day is not None:
             raise _bare_day(parameter, day.group(1))
         found = _TOKEN.match(given, place)
+        if _COMMENT.match(given, place):
+            raise refused(
+                parameter,
+                f": a {'filter' if parameter == 'where' else 'derived column'} has no comments",
+                remedy="Write a - -b to subtract a negative value.",
+            )
         if found is None or not found.lastgroup:
             raise _unknown(parameter, given[place:].lstrip())
         kind = found.lastgroup

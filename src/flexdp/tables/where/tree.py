@@ -93,7 +93,7 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One of the functions: year, month, coalesce, or one that declares how a column is read, such as date."""
+    """One of the functions: year, month, seconds, coalesce, or one that declares how a column is read, such as date."""
 
     function: str
     arguments: tuple[Value, ...]

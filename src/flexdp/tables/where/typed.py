@@ -25,6 +25,7 @@ __all__ = [
     "Cases",
     "Compared",
     "Const",
+    "Day",
     "Difference",
     "First",
     "Leaf",
@@ -88,6 +89,14 @@ class Difference:
     left: Typed
     right: Typed
     kind: Kind = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The day of a datetime."""
+
+    value: Typed
+    kind: Kind = "date"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +194,7 @@ class Always:
     true: bool
 
 
-Typed: TypeAlias = "Leaf | Const | AsNumber | Sum | Difference | Operation | Part | First | Cases"
+Typed: TypeAlias = "Leaf | Const | AsNumber | Sum | Day | Difference | Operation | Part | First | Cases"
 Tested: TypeAlias = "Compared | OneOf | Missing | Matches | All | Some | Always"
 _T = TypeVar("_T")
 

@@ -1,0 +1,187 @@
+"""Every number that a release prints: it belongs to a claim, or to what was public before the data was read."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+
+from flexdp import Release
+from flexdp._release.claims import Between, Beyond, BeyondShare
+from flexdp.statistics import Quantile
+from truth.answers import answers_of
+from truth.raw import on_line
+
+_THIN = "\u00a0\u202f\u2009"
+_STAMP = re.compile(
+    r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?|\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b"
+)
+_NUMBER = re.compile(
+    rf"(?<![\w.])[-−]?\d+(?:[ {_THIN}]\d{{3}})*(?:\.\d+)?(?:e[+-]?\d+)?(?:/\d+)?%?(?![\w])", re.IGNORECASE
+)
+_ORDINAL = re.compile(r"(\d+(?:\.\d+)?)(?:st|nd|rd|th)\b")
+
+
+# What is the same in every release: limits of what is read.
+_FIXED = re.compile(
+    r"UTF-8|65.536 bytes|2\.2250738585072014e-308|2\^\d+|37 digits|years 1 to 9999|SHA-256|at least 1 |"
+    r"flexdp \d+\.\d+\.\d+",
+)
+
+
+def numbers_in(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield the numbers of a text as they stand, each with what it is; dates and times as they stand.
+
+    >>> [value for _, value in numbers_in("the 99th: about 1 234.5, 73.2% on 2024-03-01 12:30")]
+    [Fraction(99, 1), '2024-03-01 12:30', Fraction(2469, 2), Fraction(183, 250)]
+    """
+    text = _FIXED.sub(" ", text)
+    for found in _ORDINAL.finditer(text):
+        yield found.group(), Fraction(found.group(1))
+    text = _ORDINAL.sub(" ", text)
+    for found in _STAMP.finditer(text):
+        yield found.group(), found.group().replace("T", " ")
+    for found in _NUMBER.finditer(_STAMP.sub(" ", text)):
+        plain = re.sub(rf"[ {_THIN}]", "", found.group()).replace("−", "-")
+        share = plain.endswith("%")
+        yield found.group(), Fraction(plain.rstrip("%")) / (100 if share else 1)
+
+
+class _Words(HTMLParser):
+    """The words of a page that a reader sees: not its style, its scripts, its drawings or its proofs."""
+
+    def __init__(self, skipped: Iterable[str]) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._skipped, self._inside = set(skipped), 0
+
+    def handle_starttag(self, tag: str, _attributes: Any) -> None:
+        self._inside += tag in self._skipped
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside -= tag in self._skipped
+
+    def handle_data(self, data: str) -> None:
+        if not self._inside:
+            self.texts.append(data)
+
+
+def words_of(page: str) -> str:
+    """Return the words that a page shows; those of its drawings have scales, which are of no claim."""
+    reader = _Words(("style", "script", "svg", "details"))
+    reader.feed(page)
+    return "\n".join(reader.texts).partition("\nCitation\n")[0]
+
+
+def surfaces(release: Release) -> Iterator[tuple[str, str]]:
+    """Yield all that is printed of a release, by the name of where it is printed."""
+    for answer in answers_of(release):
+        yield "sentence", str(answer)
+        yield "text", answer.text
+    yield "conditions", "\n".join(release.conditions)
+    yield "page", words_of(release.to_html())
+    yield "card", words_of(release._repr_html_())
+    columns = release.columns_of_answers() if release.budget is None else release.columns_of_bars()
+    for name, values in columns.items():
+        if name not in ("key", "lower", "upper"):
+            yield f"frame: {name}", "; ".join(str(value) for value in values)
+
+
+def unclaimed(release: Release, parameters: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the printed numbers that belong to no claim and to no parameter, with where they stand."""
+    known = set(_known(release, parameters))
+    out = []
+    for name, text in surfaces(release):
+        for word, value in numbers_in(text):
+            if value not in known and -value not in known if isinstance(value, Fraction) else value not in known:
+                out.append((name, word, text[:300]))
+    return out
+
+
+def _known(release: Release, parameters: dict[str, Any]) -> Iterator[Any]:
+    for answer in answers_of(release):
+        for claim in answer.claims:
+            yield from _forms(claim.lower)
+            yield from _forms(claim.upper)
+            yield claim.confidence
+            yield Fraction(claim.lost)
+            if isinstance(claim.quantity, Beyond | BeyondShare | Between):
+                yield from _forms(claim.quantity.value)
+    yield from (Fraction(n) for n in range(4))  # words such as "top 3", "at least 1"
+    yield from _public(release, parameters)
+
+
+def _public(release: Release, parameters: dict[str, Any]) -> Iterator[Any]:
+    for value in (*_scalars(parameters), *_scalars(json.loads(release.to_json()), parsed=True)):
+        yield from _forms(value)
+    for word in (
+        *map(str, _scalars(parameters)),
+        str(release.privacy),
+        json.dumps(json.loads(release.to_json()).get("about", {})),
+    ):
+        yield from (value for _, value in numbers_in(word))
+    for bucket in release.buckets if release.budget is not None and len(release.spec.columns) == 1 else []:
+        yield from _forms(bucket.lower)
+        yield from _forms(bucket.upper)
+    if release.budget is not None:  # of a count: what it can have lost, and what it lost on average
+        noise = release.noise
+        yield from map(Fraction, (noise.q, noise.max_drop, noise.mean_drop()))
+        for count in {*release.cells.counts.tolist(), *release.bars.counts.tolist()}:
+            yield from (count + noise.mean_drop() * cells for cells in range(1, 8))
+    for level in (
+        Quantile("0.99"),
+        Quantile("0.9"),
+        Quantile("0.05"),
+        Quantile("0.25"),
+        Quantile("0.75"),
+        Quantile("0.5"),
+    ):
+        yield Fraction(level.level) * 100
+    yield from (Fraction(50), Fraction(95, 100), Fraction(1, 2), Fraction(40))
+
+
+def _scalars(value: Any, *, parsed: bool = False) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from _scalars(each, parsed=parsed)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _scalars(each, parsed=parsed)
+    elif value is not None and not isinstance(value, bool):
+        yield value
+
+
+def _forms(value: Any) -> Iterator[Any]:
+    """A value in every form in which it may stand in a sentence."""
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        yield from (each for _, each in numbers_in(value))
+    elif isinstance(value, dt.timedelta):
+        yield from (Fraction(part) for part in (value.days, value.days + 1, value.seconds))
+        yield from (each for _, each in numbers_in(str(value)))
+        yield from (on_line(value) / micros for micros in (1, 10**6, 60 * 10**6, 3600 * 10**6, 86400 * 10**6))
+    elif isinstance(value, dt.date):
+        for moment in (value, value + dt.timedelta(days=1) if value < dt.date(9999, 12, 31) else value):
+            yield from (each for _, each in numbers_in(str(moment)))
+            yield from (each for _, each in numbers_in(str(moment)[:16]))
+            yield from (each for _, each in numbers_in(str(moment)[:10]))
+            yield from (Fraction(part) for part in (moment.year, moment.month, moment.day))
+            if isinstance(moment, dt.datetime):
+                yield from (each for _, each in numbers_in(moment.time().isoformat("minutes")))
+    elif isinstance(value, int | float | Fraction):
+        if isinstance(value, float) and not math.isfinite(value):
+            return
+        number = on_line(value)
+        yield number
+        yield number * 100
