@@ -100,16 +100,16 @@ def test_the_share_of_a_flag_is_stated_to_its_noise(bounds: tuple[int, int] | No
     flags = np.random.default_rng(5).random(12_000) < 0.428
     ranks, wanted, budget = Values.from_values(flags.astype(np.int64)), Wanted(("mean",)), AskedBudget(Fraction(1))
     column = Column(scale=INTEGERS) if bounds is None else Column(scale=INTEGERS, ends=Span(0, 2))
-    bits, errors, bound = Bits(random.Random(3).randbytes), [], Fraction(0)
+    bits, shares, bound = Bits(random.Random(3).randbytes), [], Fraction(0)
     for _ in range(60):
         result = answer(wanted, budget.parts(wanted), column, ranks, bits)
         assert result.mean is not None
         promise = mean_promise(Asked(wanted=wanted, budget=budget, column=column, results={(): result}), result.mean)
         assert promise is not None and promise.mean is not None
         bound = promise.mean
-        errors.append(abs(float(result.mean.mean) - flags.mean()))
-    assert bound < Fraction(1, 100), "it was 1/2 more"
-    assert np.quantile(errors, 0.95) < float(bound) < 4 * np.quantile(errors, 0.95)
+        assert bound < Fraction(1, 10), "it was 1/2 more"
+        shares.append(abs(float(result.mean.mean) - flags.mean()) / float(bound))
+    assert 1 / 4 < np.quantile(shares, 0.95) < 1
 
 
 def test_the_number_of_records_behind_a_share_is_about_right() -> None:

@@ -152,7 +152,7 @@ def test_statements_that_may_fail_carry_the_sum_of_their_chances() -> None:
 def known(**fields: Any) -> list[Fact]:
     """Ten thousand records, half of them below 50; the last hundred beyond 100, and none known below 0."""
     buckets = [
-        fact(Min(), high=5), fact(Quantile("0.05"), high=10), fact(Quantile("0.95"), low=90), fact(Max(), low=100),
+        fact(Min(), high=5), fact(Quantile("0.2"), high=10), fact(Quantile("0.8"), low=90), fact(Max(), low=100),
     ]  # fmt: skip
     return [
         *buckets,
@@ -164,7 +164,7 @@ def known(**fields: Any) -> list[Fact]:
 
 @pytest.mark.parametrize(("point", "unknown"), [(90, False), (150, False), (1000, False), (2000, True), (10**18, True)])
 def test_a_drawn_extreme_is_judged_by_what_buckets_tell_of_its_tail(point: int, unknown: bool) -> None:
-    """Width 95, of which the last twentieth takes 95/85: at most ten widths, 950, beyond 100."""
+    """Width 95, of which the last fifth takes 95/85: at most ten widths, 950, beyond 100."""
     found = reconcile(known(point=point))[-1]
     assert found.unknown is unknown and found.point == (None if unknown else max(100, point))
     lower = reconcile([*known(point=100), fact(Min(), point=105 - point, drawn=True)])[-1]
@@ -172,10 +172,8 @@ def test_a_drawn_extreme_is_judged_by_what_buckets_tell_of_its_tail(point: int, 
 
 
 def test_a_long_tail_may_be_long() -> None:
-    """Where the last twentieth takes two thirds of what is known, the highest may lie 3·3³ widths beyond it."""
-    tail = [
-        replace(each, low=Fraction(35)) if each.quantity == Quantile("0.95") else each for each in known(point=7000)
-    ]
+    """Where the last fifth takes two thirds of what is known, the highest may lie 3·3³ widths beyond it."""
+    tail = [replace(each, low=Fraction(35)) if each.quantity == Quantile("0.8") else each for each in known(point=7000)]
     assert reconcile(tail)[-1].point == 7000 and reconcile(known(point=7000))[-1].unknown
 
 

@@ -25,7 +25,7 @@ __all__ = ["AskedFacts", "quantile_of"]
 
 _SIDES: tuple[Statistic, Statistic] = (Min(), Max())
 _NAMED: dict[Fraction, Statistic] = {Fraction(0): Min(), Fraction(1, 2): Median(), Fraction(1): Max()}
-_TAILS = (Fraction(0), Fraction(1, 20), Fraction(19, 20), Fraction(1))
+_TAILS = (Fraction(0), Fraction(1, 5), Fraction(4, 5), Fraction(1))
 _TOTALS: dict[str, Statistic] = {"mean": Mean(), "sum": Sum()}
 
 

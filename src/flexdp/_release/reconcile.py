@@ -33,6 +33,7 @@ Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 _FAR = 30  # widths of all that is known by which a point may lie beyond it, where something is known of that tail
 _LEAST, _MOST = 10, 1000  # the same where buckets tell how steep it is
 _MIDDLE = 100  # times the number of records by which tail and middle may differ, where nothing is known of the tail
+_FIFTH = Fraction(1, 5)  # whose length beside all that is known tells how steep a tail is
 _TAIL = Fraction(1, 20)  # a quantile of at most this level tells of the lower tail
 _OPEN: Ends = (None, None)
 
@@ -138,7 +139,8 @@ def reconcile(
     >>> buckets = Fact(quantity=Quantile("0.9"), population=whole, low=Fraction(10), high=Fraction(20))
     >>> astray = Fact(quantity=Max(), population=whole, point=Fraction(10**18), drawn=True)
     >>> middle = Fact(quantity=Median(), population=whole, point=Fraction(9), drawn=True)
-    >>> reconcile([buckets, middle, astray])[2].unknown
+    >>> count = Fact(quantity=Count(), population=whole, point=Fraction(10_000))
+    >>> reconcile([buckets, middle, astray, count])[2].unknown
     True
     """
     given = list(facts)
@@ -208,23 +210,23 @@ class _Reconciled:
         for fact in self.facts:
             level = level_in(fact.quantity)
             if fact.found and fact.population.limits is not None:
-                outer += [(Fraction(end), True, True) for end in fact.population.limits]
+                outer += [(Fraction(end), True) for end in fact.population.limits]
             elif level is not None and fact.drawn and fact.point is not None:
                 place = cut(fact.point, *self._sure(fact))
                 if _TAIL < level < 1 - _TAIL:
                     inner.append(place)
                 else:
-                    outer.append((place, 0 < level < 1, False))
+                    outer.append((place, 0 < level < 1))
         if not inner or not outer:
             return _OPEN
         low, high = min(inner), max(inner)
         steep = self._steepness(edges)
         tells = [each is not None for each in steep]
         bounds: list[Fraction | None] = [None, None]
-        for place, told, limit in sorted(outer, key=lambda each: max(low - each[0], each[0] - high)):
+        for place, told in sorted(outer, key=lambda each: max(low - each[0], each[0] - high)):
             side = int(place > (low + high) / 2)
             widths = steep[side] if steep[side] is not None else Fraction(_FAR) if tells[side] else None
-            far = self._far(low, high, widths, limit=limit)
+            far = self._far(low, high, widths)
             if bounds[side] is None and far is not None and max(low - place, place - high) > far:
                 bounds[side] = place
             if bounds[side] is None:
@@ -232,21 +234,23 @@ class _Reconciled:
         return bounds[0], bounds[1]
 
     def _steepness(self, edges: Ends) -> tuple[Fraction | None, Fraction | None]:
-        """How many widths of what is known each tail may be long, by how far its last twentieth is known to reach.
+        """How many widths of what is known each tail may be long, by how far its last fifth is known to reach.
 
         Along the tail of a power law, the highest of some hundred records lies further out than the last edge by the
-        cube of the factor by which that lies further out than the 95th percentile.
+        cube of the factor by which that lies further out than the 80th percentile.
         """
-        twentieths = self.seen.of(Quantile(_TAIL))[1], self.seen.of(Quantile(1 - _TAIL))[0]
+        fifths = self.seen.of(Quantile(_FIFTH))[1], self.seen.of(Quantile(1 - _FIFTH))[0]
         if edges[0] is None or edges[1] is None or edges[0] >= edges[1]:
             return None, None
-        width, found = edges[1] - edges[0], []
-        for side, twentieth in enumerate(twentieths):
-            apart = None if twentieth is None else abs(twentieth - edges[1 - side])
+        ends: list[Fraction] = [end for end in edges if end is not None]
+        found: list[Fraction | None] = []
+        width = ends[1] - ends[0]
+        for side, fifth in enumerate(fifths):
+            apart = None if fifth is None else abs(fifth - ends[1 - side])
             found.append(None if not apart else min(max(3 * (width / apart) ** 3, Fraction(_LEAST)), Fraction(_MOST)))
         return found[0], found[1]
 
-    def _far(self, low: Fraction, high: Fraction, widths: Fraction | None, *, limit: bool) -> Fraction | None:
+    def _far(self, low: Fraction, high: Fraction, widths: Fraction | None) -> Fraction | None:
         """How far outside of what is known a point, or a limit of a mean, may lie; None where nothing can judge it."""
         width, largest = high - low, max(abs(low), abs(high))
         if widths is not None and width:
@@ -257,7 +261,7 @@ class _Reconciled:
             if isinstance(fact.quantity, Count) and fact.point is not None
         ]
         if counts and largest:
-            return max(counts) * max(width, largest) * _MIDDLE / (10 if limit else 1)
+            return max(counts) * max(width, largest) * _MIDDLE
         return None if self.last is None else self.last - largest - 1
 
     def _judged(self, fact: Fact, below: Fraction | None, above: Fraction | None) -> Fact:
