@@ -51,7 +51,7 @@ def test_release_prints_sentences_in_a_pipe(ages: Path) -> None:
     condition, first, second = out.stdout.splitlines()
     assert condition == "Counted: readable values of age limited to 0–120."
     assert first.startswith(
-        "Highest age: 70–80. At most 27 records per bucket were left out; among the rest this is exact."
+        "Highest age: 70–80 or more. At most 27 records per bucket were left out; up to 27 may lie in each higher"
     )
     told = (
         r"99th percentile of age: about 79(\.\d)?\. The exact 99th percentile is guaranteed to lie between 70 and \d+\."
@@ -100,7 +100,7 @@ def test_output_files_are_whole(ages: Path, tmp_path: Path, ending: str) -> None
         assert Release.from_json(target.read_text()).max().value == 75
     else:
         rows = list(csv.reader(target.read_text().splitlines()))
-        assert rows[0] == ["key", "lower", "upper", "count", "about"]
+        assert rows[0] == ["key", "lower", "upper", "count", "about", "at_most"]
         assert all(float(row[4]) == float(row[3]) + 13.5 for row in rows[1:])
         assert rows[-1][:3] == ["75.0", "70.0", "80.0"]
     assert not list(tmp_path.glob(".flexdp-*"))

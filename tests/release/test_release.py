@@ -283,48 +283,67 @@ def test_alpha_is_absent_where_bars_are_not_public() -> None:
 def test_the_sentences() -> None:
     counts = {5: 100, 6: 50, 30: 20}
     released, _ = fixed(counts, {}, width=5)
-    rest = "At most 27 records per bucket were left out; among the rest this is exact."
-    moved = (
-        "At most 27 records per bucket were left out and every value was moved to the middle of its bucket, by at most "
-        "2.5; for such data this is exact."
+    lost = "At most 27 records per bucket were left out; "
+
+    def rest(where: str, lies: str) -> str:
+        return f"{lost}up to 27 may lie in each {where}, and apart from those the {lies}."
+
+    holds = "It has about 114 records (certainly 100 to 127)"
+    highest = f"Highest x: 150–155 or more. {rest('higher bucket', 'highest lies in 150–155')}"
+    assert released.max().statement == str(released.max()) == highest
+    assert str(released.min()) == f"Lowest x: 25–30 or less. {rest('lower bucket', 'lowest lies in 25–30')}"
+    assert str(released.range()) == (
+        f"Range of x: 120–130 or more. {rest('bucket beyond the two ends', 'range lies in 120–130')}"
     )
-    assert released.max().statement == str(released.max()) == f"Highest x: 150–155. {rest}"
-    assert str(released.min()) == f"Lowest x: 25–30. {rest}"
-    assert str(released.range()) == f"Range of x: 120–130. {rest}"
-    lost = rest.removesuffix("this is exact.")
+    lost += "among the rest "
     assert str(released.median()) == f"Median x: about 29.64. {lost}it lies in 25–30."
-    assert str(released.quantile("0.9")) == f"90th percentile of x: about 151.86. {lost}it lies in 150–155."
-    assert str(released.support()) == f"Buckets of x that hold records: 25–30, 30–35, 150–155. {rest}"
-    assert str(released.mode()) == f"Fullest bucket of x: 25–30. {moved}"
-    assert str(released.counts()) == "Counts of x in 3 buckets: each is at most 27 too low and never too high."
+    assert str(released.quantile("0.9")) == f"90th percentile of x: about 151.9. {lost}it lies in 150–155."
+    assert str(released.support()) == (
+        "Buckets of x that hold records: 25–30, 30–35, 150–155. Every bucket with at least 28 records is listed; "
+        "others may be missing."
+    )
+    assert str(released.mode()) == f"Fullest bucket of x: 25–30. {holds}; no other bucket has more than 77."
+    assert str(released.counts()) == (
+        "Counts of x in 3 buckets: each released count is at most 27 too low and never too high."
+    )
     assert str(released.counts(debias=True)) == (
         "Counts of x in 3 buckets, with 13.5 added to each, the mean number of records that it loses: unbiased for "
         "buckets of at least 28 records; such a count may exceed the true one."
     )
     assert released.counts(debias=True).value == {27.5: 113.5, 32.5: 63.5, 152.5: 33.5}
     assert released.max_at_least(60).value == 27.5
-    assert str(released.max_at_least(60)) == f"Highest bucket of x with at least 60 records: 25–30. {moved}"
+    assert str(released.max_at_least(60)) == (
+        f"Highest bucket of x with at least 60 records: 25–30. {holds}; no higher bucket has more than 77."
+    )
     assert released.max_at_least(500).value is None
-    assert str(released.max_at_least(500)) == f"Highest bucket of x with at least 500 records: none. {moved}"
+    assert str(released.max_at_least(500)) == (
+        "Highest bucket of x with at least 500 records: none. No bucket has more than 127."
+    )
     assert released.top(2).value == ((27.5, 100), (32.5, 50))
-    assert str(released.top(2)) == f"2 fullest buckets of x: 25–30 (100), 30–35 (50). {moved}"
+    assert str(released.top(2)) == (
+        "2 fullest buckets of x: 25–30 with about 114 (certainly 100 to 127), 30–35 with about 64 (certainly 50 to 77)"
+        ". No other bucket has more than 47."
+    )
     bounded, _ = fixed({0: 1000, 23: 200}, {}, width=5, bounds=(0, 120))
-    assert str(bounded.max()) == "Highest x: 115 or more. This is exact."
-    assert str(bounded.min()) == "Lowest x: 5 or less. This is exact."
+    assert str(bounded.max()) == "Highest x: 115 or more. This is certain; the highest value is not known."
+    assert str(bounded.min()) == "Lowest x: 5 or less. This is certain; the lowest value is not known."
     assert bounded.conditions == ("Counted: readable values of x limited to 0–120.",)
     lower, _ = fixed({0: 1000, 20: 200}, {}, width=5, bounds=(0, 120))
-    assert str(lower.max()) == f"Highest x: 100–105. {rest} At most 6.33% of what was counted lies above it."
-    assert str(lower.median()) == "Median x: about 3.03. The exact median is guaranteed to be at most 5."
+    assert str(lower.max()) == (
+        f"Highest x: 100–105 or more. {rest('higher bucket', 'highest lies in 100–105')} At most 6.33% of what was "
+        "counted lies in higher buckets."
+    )
+    assert str(lower.median()) == "Median x: 5 or less. The exact median is guaranteed to be at most 5."
     dropped, _ = fixed({0: 1000, 23: 200}, {}, width=5, bounds=(0, 120), outside="drop")
     assert str(dropped.median()).startswith("Median x (within 0–120): about 3.03. ")
-    assert str(dropped.max()) == "Highest x (within 0–120): 115–120. This is exact."
+    assert str(dropped.max()) == "Highest x (within 0–120): 115–120. This is certain."
     relative, _ = fixed({7000: 100, -7000: 100}, {}, relative="0.05")
-    low, high = map(float, relative.max().text.replace(" ", "").split("–"))
+    low, high = map(float, relative.max().text.removesuffix(" or more").replace(" ", "").split("–"))
     assert low < relative.max().value < high and high - low < 0.101 * relative.max().value
     size = relative.max().value - relative.min().value
     assert relative.range().accuracy.beta == pytest.approx(0.05 * size)
     assert not relative.range().accuracy.relative
-    assert "to the middle of its bucket, by at most 5% of that middle; " in str(relative.mode())
+    assert "to the middle of its bucket, by at most 5% of that middle; " in str(relative.apply(len))
 
 
 def test_edges_promise_the_width_of_the_bucket_in_question() -> None:
@@ -476,7 +495,7 @@ def test_frames_of_a_release() -> None:
     for library in ("pandas", "polars", "pyarrow"):
         frame = released.to_frame(library)
         names = frame.column_names if library == "pyarrow" else list(frame.columns)
-        assert names == ["key", "lower", "upper", "count", "about"]
+        assert names == ["key", "lower", "upper", "count", "about", "at_most"]
         assert len(frame) == len(released.bars)
     assert isinstance(released.to_frame(), pd.DataFrame)
     with pytest.raises(InputError, match="library"):

@@ -58,7 +58,7 @@ def test_the_card_of_a_plan_has_its_table_and_command() -> None:
 
 def test_plain_text_is_unchanged() -> None:
     assert repr(CARDS["release"]) == "<Release of values: buckets of width 5, 1 released>"
-    assert str(CARDS["answer"]).startswith("Highest value: 0–5. At most 27 records per bucket were left out; ")
+    assert str(CARDS["answer"]).startswith("Highest value: 0–5 or more. At most 27 records per bucket were left out; ")
     assert repr(CARDS["privacy"]).startswith("Privacy(epsilon=Fraction(1, 1)")
 
 
@@ -114,7 +114,7 @@ def test_groups_and_releases_of_several_columns_have_cards() -> None:
     several = flexdp.release(frame, ["x", "y"], separately=True, epsilon=1, delta="1e-6", width=5)
     for shown, words in (
         (grouped.by_group(), ["2 groups by g", f"{bad!r}; C"]),
-        (grouped.by_group().max(), ["maximum by g", bad, "0–5", "5–10", "among the rest this is exact"]),
+        (grouped.by_group().max(), ["maximum by g", bad, "0–5", "5–10", "apart from those the highest lies in 5–10"]),
         (grouped.certificate(), ["Certificate", "Not counted"]),
         (several, ["Summary of 2 columns", "Release of x", "Release of y"]),
     ):

@@ -285,19 +285,16 @@ def how_it_was_made(shown: Sequence[Shown], version: str) -> list[str]:
 
 def group_note(words: Words, answers: Sequence[Answer]) -> str:
     """Return what holds of the answers of each group by itself."""
-    known = [answer.accuracy for answer in answers if answer.accuracy is not None]
-    widest = max(known, key=lambda accuracy: accuracy.moved, default=None)
     estimated = any(answer.text.startswith("about ") and answer.promise is None for answer in answers)
     about = f" {ABOUT}" if estimated else ""
     ends = [answer for answer in answers if answer.name in ("maximum", "minimum") and answer.promise is None]
     is_open = any(answer.accuracy is None and answer.value is not None for answer in ends)
     unbounded = " Where a range is open on one side, only its closed end is guaranteed." if is_open else ""
-    if widest is None:
+    if all(answer.accuracy is None for answer in answers) or not words.max_drop:
         return f"Each group by itself.{unbounded}{about}"
-    loss = words.loss(widest.but(alpha=None, beta=widest.beta))
-    if ends:
-        lost = record_count(words.spec, words.max_drop)
-        loss = f"At most {lost} per {words.per} were left out, and may lie beyond the highest and the lowest shown."
+    beyond = ", and may lie beyond the highest and the lowest shown" if ends else ""
+    lost, were = record_count(words.spec, words.max_drop), "was" if words.max_drop == 1 else "were"
+    loss = words.so_counted(f"At most {lost} per {words.per} {were} left out{beyond}.")
     return f"Each group by itself: {loss[:1].lower()}{loss[1:]}{unbounded}{about}"
 
 
