@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _support.faults import raise_mistakes
 from _support.lite import close_all
 from hypothesis import HealthCheck, settings
 
+from flexdp._core.faults import watch_in_tests
 from flexdp.tables.duckdb.run import engines_kept
 
 FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow", "sharp": "slow"}
@@ -461,6 +463,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Draw fewer random cases for ``--quick``."""
     if config.getoption("quick"):
         settings.load_profile("quick")
+
+
+@pytest.fixture(autouse=True)
+def _mistakes_are_raised(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Raise what users see as one error, if it is no fault of data, but in tests marked ``any_fault``."""
+    watch_in_tests(None if request.node.get_closest_marker("any_fault") is not None else raise_mistakes)
+    yield
+    watch_in_tests(None)
 
 
 @pytest.fixture(autouse=True)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, Domain, sequence
 from flexdp._core.exact import Number, exact, number_text
+from flexdp._core.faults import concealed
 from flexdp._core.text import safe_repr
 from flexdp._release.asked import Asked, Column, Result, answer, first_request
 from flexdp._release.asking import AskedBudget, Wanted, asks, ends_of, scale_of, wanted
 from flexdp._release.columns import sorted_groups
 from flexdp._release.spec import Spec, group_index, group_labels
-from flexdp.errors import DataError, InputError, P
+from flexdp.errors import InputError, P
 from flexdp.noise.bits import Bits
 from flexdp.sharp.automatic import DroppedBars
 
@@ -219,9 +220,9 @@ def asked_of(
     from flexdp.tables.ranks import open_ranks
 
     column, parts = asked_column(spec), budget.parts(asked)
-    results: dict[tuple[Any, ...], Result] = {}
-    done = False
-    try:
+
+    def answered() -> dict[tuple[Any, ...], Result]:
+        results: dict[tuple[Any, ...], Result] = {}
         with open_ranks(table, counting) as ranks:
             if budget.listing is not None:
                 listed: Mapping[tuple[Any, ...], int | None] = _listed(ranks, spec, budget.listing)
@@ -230,12 +231,9 @@ def asked_of(
             first = first_request(asked, parts, column, listed=budget.listing is not None)
             for group, own in _groups_of(ranks, spec, list(listed), first):
                 results[group] = answer(asked, parts, column, own, Bits(), listed=listed[group])
-        done = True
-    except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
-        results.clear()
-    if not done:
-        raise DataError
-    return Asked(wanted=asked, budget=budget, column=column, results={group: results[group] for group in listed})
+        return {group: results[group] for group in listed}
+
+    return Asked(wanted=asked, budget=budget, column=column, results=concealed(answered))
 
 
 def _groups_of(

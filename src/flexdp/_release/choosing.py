@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flexdp._core.faults import concealed
 from flexdp._release.asked import Asked, Column, Result, answer
 from flexdp._release.asked_checks import asked_column
 from flexdp._release.asking import AskedBudget
@@ -14,7 +15,6 @@ from flexdp._release.checks import Prepared
 from flexdp._release.published import Release
 from flexdp._release.spec import Spec
 from flexdp.buckets.open_edges import OpenEdges
-from flexdp.errors import DataError
 from flexdp.histogram import KeyedHistogram
 from flexdp.mechanisms.dropping import Thinned
 from flexdp.noise.bits import Bits
@@ -61,14 +61,7 @@ def released_automatically(
     DataError
         If anything goes wrong once records are read.
     """
-    found: list[Release] = []
-    try:
-        found.append(_read(question, counting, budget, opened))
-    except Exception:  # noqa: BLE001  (its text and its kind may depend on a record)
-        found.clear()
-    if not found:
-        raise DataError
-    return found[0]
+    return concealed(lambda: _read(question, counting, budget, opened))
 
 
 def automatic_query(question: Prepared, dialect: str | None) -> str:

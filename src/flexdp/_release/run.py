@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import DELTA, EPSILON, Domain, sequence
 from flexdp._core.exact import Number, exact
+from flexdp._core.faults import concealed
 from flexdp._core.forks import inside_release
 from flexdp._release.asked_checks import asked_of, asked_query, budgets_of
 from flexdp._release.asking import AskedBudget, share_of_ends
@@ -26,7 +27,7 @@ from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Kind
 from flexdp.buckets.partition import Partition
 from flexdp.calculus import split as divided
-from flexdp.errors import DataError, InputError, P
+from flexdp.errors import InputError, P
 from flexdp.histogram import KeyedHistogram
 from flexdp.noise.sampler import fresh_salt
 
@@ -272,14 +273,11 @@ def _bars(
 ) -> list[Release]:
     """Thin the buckets of some questions."""
     with counted as private:
-        try:
-            released = [_thinned(bars, each.spec, budget) for bars, (each, budget) in zip(private, pairs, strict=True)]
-        except Exception:  # noqa: BLE001  (its traceback would hold what was counted)
-            released = []
+        held = [private]  # emptied below: the traceback of a failure must not hold what was counted
         del private
-    if not released:
-        raise DataError
-    return released
+        return concealed(
+            lambda: [_thinned(bars, each.spec, budget) for bars, (each, budget) in zip(held.pop(), pairs, strict=True)]
+        )
 
 
 def _thinned(private: KeyedHistogram, spec: Spec, budget: Budget) -> Release:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from flexdp._core.domains import flag, sequence
+from flexdp._core.faults import concealed
 from flexdp._core.text import plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import Kind
-from flexdp.errors import DataError, FlexdpError, InputError, P, Phrase, spelled
+from flexdp.errors import FlexdpError, InputError, P, Phrase, spelled
 from flexdp.tables.declared import Column, check_ways, reading
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
@@ -317,16 +318,8 @@ def _checked(column: Column, kind: object, zone: object) -> tuple[Column, Kind]:
 def _counted(
     inspect: Callable[..., Any], wanted: Sequence[tuple[Column, Kind]], more: Sequence[tuple[Column, Kind]]
 ) -> Check:
-    found = None
-    try:
-        found = inspect([*(Wanted(*each) for each in wanted), *(Wanted(*each, explained=False) for each in more)])
-    except FlexdpError:
-        raise
-    except Exception:  # noqa: BLE001  (its text may quote a record)
-        found = None
-    if found is None:
-        raise DataError
-    records, outcomes, lines = found
+    every = [*(Wanted(*each) for each in wanted), *(Wanted(*each, explained=False) for each in more)]
+    records, outcomes, lines = concealed(lambda: inspect(every), passing=(FlexdpError,))
     readable: dict[str | None, dict[str, int]] = {}
     for (column, kind), counts in zip(more, outcomes[len(wanted) :], strict=True):
         readable.setdefault(column.name, {})[kind] = counts[READ]

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TypeVar
 
+from flexdp._core.faults import concealed
 from flexdp._core.forks import check_fork, inside_release
 from flexdp.errors import DataError
 
@@ -29,14 +30,18 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     """
     check_fork()
     outcome: list[_T] = []
+    failures: list[BaseException] = []
     done = threading.Event()  # not Thread.join: after an interrupted join the thread counts as finished
+
+    def inside() -> _T:
+        with inside_release():
+            return work()
 
     def target() -> None:
         try:
-            with inside_release():
-                outcome.append(work())
-        except BaseException:  # noqa: BLE001  (all failures look alike, panics too, and nothing may reach stderr)
-            outcome.clear()
+            outcome.append(concealed(inside, concealing=BaseException))  # panics too, and nothing may reach stderr
+        except BaseException as failure:  # noqa: BLE001  (raised where the work was asked for)
+            failures.append(failure)
         finally:
             done.set()
 
@@ -50,8 +55,8 @@ def run(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
         threading.Thread(target=_insist, args=(interrupt, done), name="flexdp-stop", daemon=True).start()
         done.wait(_GRACE_SECONDS)
         raise
-    if not outcome:
-        raise DataError
+    if failures:
+        raise failures.pop()
     return outcome[0]
 
 
@@ -100,15 +105,8 @@ def _insist(interrupt: Callable[[], None], done: threading.Event) -> None:
 
 def run_here(work: Callable[[], _T], interrupt: Callable[[], None]) -> _T:
     """Do the work in the calling thread, for connections bound to it; Ctrl-C interrupts it all the same."""
-    outcome: list[_T] = []
     with inside_release(), _watched(interrupt):
-        try:
-            outcome.append(work())
-        except Exception:  # noqa: BLE001  (all failures after the first record look alike, on purpose)
-            outcome.clear()
-    if not outcome:
-        raise DataError
-    return outcome[0]
+        return concealed(work)
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp.errors import DataError, FlexdpError
+from flexdp._core.faults import concealed
+from flexdp.errors import FlexdpError
 from flexdp.sharp.cells import ColumnInMemory, column_of
 from flexdp.sharp.column import Column
 from flexdp.sharp.ranks import Ranks, Reply, Request, Tally
@@ -40,17 +41,8 @@ class Few(NamedTuple):
 
 def safely(work: Callable[[], _T]) -> _T:
     """Do private work; whatever goes wrong is the one error, whose message never varies."""
-    out: list[_T] = []
-    try:
-        with np.errstate(all="ignore"):
-            out.append(work())
-    except FlexdpError:
-        raise
-    except Exception:  # noqa: BLE001  (its text may quote a record, and its type may depend on one)
-        out.clear()
-    if not out:
-        raise DataError  # outside the handler, so that no chain of causes leads back to the record
-    return out[0]
+    with np.errstate(all="ignore"):
+        return concealed(work, passing=(FlexdpError,))
 
 
 class SortedCopy:

@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from flexdp._core.faults import concealed
 from flexdp.buckets.base import LARGEST_INDEX
 from flexdp.buckets.exact import Exact
-from flexdp.errors import DataError, FlexdpError, InputError
+from flexdp.errors import FlexdpError, InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.tables.counting import Axis, Counted, Counting
 from flexdp.tables.declared import Column
@@ -130,20 +131,16 @@ def count(table: Table, countings: Sequence[Counting]) -> list[KeyedHistogram]:
     array([1, 2])
     """
     together = getattr(table, "together", None)
-    try:
-        with np.errstate(all="ignore"):  # a warning would reveal a cell: a signalling NaN, a number too large
-            if len(countings) > 1 and together is not None:
-                found = together(countings)
-            else:
-                found = [table.count(counting) for counting in countings]
-            out = [histogram_of(each, counting.axes) for each, counting in zip(found, countings, strict=True)]
-    except FlexdpError:
-        raise
-    except Exception:  # noqa: BLE001  (its text may quote a record, and its type may depend on one)
-        out = []
-    if not out:
-        raise DataError  # outside the handler, so that no chain of causes leads back to the record
-    return out
+
+    def counted() -> list[KeyedHistogram]:
+        if len(countings) > 1 and together is not None:
+            found = together(countings)
+        else:
+            found = [table.count(counting) for counting in countings]
+        return [histogram_of(each, counting.axes) for each, counting in zip(found, countings, strict=True)]
+
+    with np.errstate(all="ignore"):  # a warning would reveal a cell: a signalling NaN, a number too large
+        return concealed(counted, passing=(FlexdpError,))
 
 
 def histogram_of(counted: Counted, axes: Sequence[Axis]) -> KeyedHistogram:
