@@ -264,11 +264,14 @@ def test_geometric_noise_is_tight_at_its_epsilon() -> None:
 
 
 LADDER = Ladder(rungs=(0, 1, 2, 60), side=1, target=1, epsilon=ONE)
+END = Ladder(rungs=(0, 1, 2, 60), side=1, target=0, epsilon=ONE, threshold=Fraction(7, 10))
 LISTED = ExponentialQuantile(goal=Goal.quantile(HALF), epsilon=ONE, prior=Listed({0: 3, 1: 5, 2: 1, 4: 2}))
 PRIORED = ExponentialQuantile(goal=Goal.quantile(HALF), epsilon=ONE, prior=universal(INTEGERS))
 
 
-@pytest.mark.parametrize("mechanism", [LADDER, LISTED, PRIORED, window_law], ids=["ladder", "list", "prior", "law"])
+@pytest.mark.parametrize(
+    "mechanism", [LADDER, END, LISTED, PRIORED, window_law], ids=["ladder", "end", "list", "prior", "law"]
+)
 def test_steps_of_sharp_answers_hold_and_not_much_less(mechanism: Any) -> None:
     assert verify(mechanism, 1, 0, size=3, values=[0, 1, 2, 50]).holds
     assert not verify(mechanism, "0.4", 0, size=3, values=[0, 1, 2, 50]).holds  # control

@@ -234,7 +234,11 @@ def test_a_climb_spends_its_budget_on_one_ladder_or_two(side: int, level: Fracti
         one = climb(side, level, seen)
         ladder = one.coarse
         beyond = math.floor(min(level, 1 - level) * seen)
-        assert ladder.target == RULES.target(beyond, ladder.epsilon) and ladder.side == side
+        if level == 1:  # to the outermost record
+            assert (ladder.target, ladder.threshold) == (-math.floor(1 / (2 * ladder.epsilon)), Fraction(7, 10))
+        else:
+            assert (ladder.target, ladder.threshold) == (RULES.target(beyond, ladder.epsilon), Fraction(1, 2))
+        assert ladder.side == side
         assert ladder.rungs == RULES.rungs(INTEGERS, 50, side, Span(None, None))
         often = Counter(ladder.rungs)  # an exceptionally round rung is there several times, and kept
         single = [place for place, rung in enumerate(ladder.rungs) if often[rung] == 1]

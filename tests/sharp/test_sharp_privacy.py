@@ -180,6 +180,41 @@ def test_the_ladder_is_private_and_tight(side: int, target: int, times: int) -> 
 
 
 @pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("target", [-1, 0, 1])
+@pytest.mark.parametrize(("threshold", "whole"), [(Fraction(7, 10), 10), (Fraction(3, 5), 5)])
+def test_a_ladder_that_spends_more_on_its_threshold_is_private(
+    side: int, target: int, threshold: Fraction, whole: int
+) -> None:
+    """The ladders to the outermost record and to the ends of a mean: r stands for e^(−ε/10) or e^(−ε/5)."""
+    r = Fraction(9, 10)
+    rungs = (0, 0, 1, 2, 2, 60) if side > 0 else (50, 2, 2, 1, 0, 0, -9)
+    ladder = Ladder(rungs=rungs, side=side, target=target, epsilon=ONE, threshold=threshold)
+
+    def law(data: tuple[int, ...]) -> Law:
+        reply = column(data).fetch(Request(cuts=ladder.cuts))
+        found = ladder.law(ladder.beyond(reply.total, reply.before), r)
+        assert sum(found.values()) == 1
+        return found
+
+    found = worst(law, VALUES, 3, Fraction(0))
+    assert found <= r**-whole
+    if target > 0:
+        assert found > Fraction(9, 10) * r**-whole
+
+
+def test_control_a_ladder_that_spends_one_share_twice_is_caught() -> None:
+    """Seven tenths for the threshold, and seven for the rungs."""
+    r = Fraction(9, 10)
+    honest = Ladder(rungs=(0, 1, 2, 60), side=1, target=1, epsilon=ONE, threshold=Fraction(7, 14))
+
+    def law(data: tuple[int, ...]) -> Law:
+        reply = column(data).fetch(Request(cuts=honest.cuts))
+        return honest.law(honest.beyond(reply.total, reply.before), r**7)
+
+    assert worst(law, VALUES, 3, Fraction(0)) > r**-10
+
+
+@pytest.mark.parametrize("side", [1, -1])
 @pytest.mark.parametrize("depth", [0, 1])
 def test_a_ladder_is_private_where_counts_reach_its_limit(side: int, depth: int) -> None:
     r = Fraction(3, 5)

@@ -16,9 +16,11 @@ from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import universal
 from flexdp.sharp.promise import count_error, ladder_overshoot, ladder_records, least_weight, rank_error
 from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Request
+from flexdp.sharp.ranks import Request, Span
+from flexdp.sharp.rules import RULES
 from flexdp.sharp.rungs import ladder_rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
+from flexdp.sharp.tails import Climb
 
 GAMMA = Fraction(1, 20)
 OWN = Fraction(24, 25)
@@ -74,26 +76,41 @@ def test_records_beyond_a_ladder() -> None:
     rest = Fraction(94, 100)
     for scale, wanted in ((INTEGERS, 27), (NUMBERS, 28)):
         rungs = len(ladder_rungs(scale, scale.units(50), 1))
-        assert abs(ladder_records(rest, math.ceil(1 / rest), rungs, GAMMA) - wanted) <= 1
+        assert abs(ladder_records(rest / 2, math.ceil(1 / rest), rungs, GAMMA) - wanted) <= 1
 
 
-@pytest.mark.parametrize("wanted", [1, 3])
+@pytest.mark.parametrize("wanted", [-1, 0, 1, 3])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(94, 100), Fraction(3)])
-def test_records_beyond_and_overshoot_against_the_exact_law(epsilon: Fraction, wanted: int) -> None:
+@pytest.mark.parametrize("threshold", [Fraction(1, 2), Fraction(3, 5), Fraction(7, 10)])
+def test_records_beyond_and_overshoot_against_the_exact_law(
+    epsilon: Fraction, wanted: int, threshold: Fraction
+) -> None:
     """Where a ladder fails most: one record too many beyond every rung but the last, or none beyond any."""
     target, rungs = math.ceil(wanted / epsilon), 12
-    ladder = Ladder(rungs=tuple(range(rungs + 1)), side=1, target=target, epsilon=epsilon)
+    ladder = Ladder(rungs=tuple(range(rungs + 1)), side=1, target=target, epsilon=epsilon, threshold=threshold)
+    rates = (epsilon * threshold, epsilon * (1 - threshold))
 
     def early(excess: int) -> Fraction:
         law = ladder.law([target + excess] * rungs + [0])
         return 1 - law[rungs]
 
-    excess = ladder_records(epsilon, target, rungs, GAMMA) - target
+    excess = ladder_records(rates[1], target, rungs, GAMMA) - target
     assert early(excess + 1) <= GAMMA < early(excess // 2 + 1)  # with half the excess it would be false
     law = ladder.law([0] * (rungs + 1))
     for passed in range(1, rungs + 1):
         exact = sum(chance for place, chance in law.items() if place >= passed)
-        assert 0 <= ladder_overshoot(epsilon, target, passed) - exact <= Fraction(1, 10**12)
+        assert 0 <= ladder_overshoot(rates, target, passed) - exact <= Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(12, 25), Fraction(24, 25)])
+def test_a_climb_to_the_outermost_record_hardly_ever_passes_a_decade_of_rungs(epsilon: Fraction) -> None:
+    """160 rungs are a factor of ten: Γ(10/3)·e^(−target·ε_T)/160^(7/3), and with even shares about 1/160."""
+    ladder = Climb(INTEGERS, 50, 1, Fraction(1), epsilon, 10_000, Fraction(1), RULES, Span(None, None)).coarse
+    by_hand = math.gamma(10 / 3) * math.exp(-ladder.target * 0.7 * float(epsilon)) / 160 ** (7 / 3)
+    found = float(ladder_overshoot(ladder.rates, ladder.target, 160))
+    assert 0.5 * by_hand < found < 1.2 * by_hand and found < 1e-4
+    even = (epsilon / 2, epsilon / 2)
+    assert ladder_overshoot(even, ladder.target, 160) > Fraction(1, 400), "the control: even shares"
 
 
 def test_overshoot_is_an_upper_bound_and_close() -> None:
@@ -105,7 +122,7 @@ def test_overshoot_is_an_upper_bound_and_close() -> None:
                 math.exp(-h * t) * -math.expm1(-h) * (-math.expm1(-h * (t - target))) ** rungs
                 for t in range(target + 1, target + int(80 / h))
             )
-            bound = float(ladder_overshoot(epsilon, target, rungs))
+            bound = float(ladder_overshoot((epsilon / 2, epsilon / 2), target, rungs))
             assert exact <= bound + 1e-15 and bound <= exact * 1.001 + 1e-9
 
 
@@ -130,7 +147,7 @@ def test_overshoot_in_simulation() -> None:
     beyond = ladder.beyond(reply.total, reply.before)
     runs = 20_000
     passed = sum(ladder.draw(beyond, bits) >= 1 for _ in range(runs))
-    bound = float(ladder_overshoot(Fraction(1), 3, 1))
+    bound = float(ladder_overshoot((Fraction(1, 2), Fraction(1, 2)), 3, 1))
     assert abs(passed / runs - bound) < 6 * math.sqrt(bound / runs)
 
 

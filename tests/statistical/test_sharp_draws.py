@@ -102,10 +102,10 @@ def test_exponential_draws_with_the_universal_prior() -> None:
     assert misfit(Counter(mechanism.draw(window, bits) for _ in range(DRAWS // 4)), law) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("fault", [None, "target", "epsilon", "strictly below"])
+@pytest.mark.parametrize("fault", [None, "target", "epsilon", "threshold", "strictly below"])
 def test_ladder_draws(fault: str | None) -> None:
     rungs = (0, 1, 2, 3, 5, 8, 13, 40)
-    claimed = Ladder(rungs=rungs, side=1, target=4, epsilon=Fraction(1, 2))
+    claimed = Ladder(rungs=rungs, side=1, target=4, epsilon=Fraction(1, 2), threshold=Fraction(7, 10))
     reply = DATA.fetch(Request(cuts=claimed.cuts))
     beyond = claimed.beyond(reply.total, reply.before)
     law = {place: float(p) for place, p in claimed.law(beyond).items()}
@@ -114,6 +114,7 @@ def test_ladder_draws(fault: str | None) -> None:
         side=1,
         target=5 if fault == "target" else 4,
         epsilon=Fraction(11, 20) if fault == "epsilon" else Fraction(1, 2),
+        threshold=Fraction(1, 2) if fault == "threshold" else Fraction(7, 10),
     )
     seen_beyond = [count + (fault == "strictly below") for count in beyond]
     bits = Bits()

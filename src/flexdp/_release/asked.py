@@ -116,7 +116,7 @@ class Asked:
     results
         The outcomes by group, of those that were declared or listed; of the group () without groups.
     rules
-        The public rules by which they were drawn; those of former versions in documents of their time.
+        The public rules by which they were drawn.
     """
 
     wanted: Wanted

@@ -6,7 +6,7 @@ checked by writing it again: ways, budgets, targets and promises must come out t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -22,13 +22,11 @@ from flexdp._release.groups import group_places
 from flexdp._release.spec import Spec
 from flexdp.guarantees import Privacy
 from flexdp.histogram import KeyedHistogram
-from flexdp.sharp.former import FIRST, SECOND
-from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import Scale
 
 __all__ = ["asked_in", "read_asked", "write_asked"]
 
-_RULES = 2  # the number of today's rules and of the second ones; documents of the first have none
+_RULES = 3  # the number of the public rules of flexdp.sharp.rules
 _LARGEST_COUNT = 2**63
 _LARGEST_SUM = 2**160
 _LONGEST = 100  # characters of a number
@@ -43,9 +41,11 @@ def write_asked(document: dict[str, Any], spec: Spec, asked: Asked | None, priva
         ({"group": json_value(list(group))} if spec.by else {}) | _written(asked, result)
         for group, result in asked.results.items()
     ]
-    part: dict[str, Any] = {"statistics": list(asked.wanted.words), "epsilon": str(asked.budget.epsilon)}
-    if asked.rules != FIRST:
-        part["rules"] = _RULES
+    part: dict[str, Any] = {
+        "statistics": list(asked.wanted.words),
+        "epsilon": str(asked.budget.epsilon),
+        "rules": _RULES,
+    }
     if asked.budget.listing is not None:
         part["listing"] = {
             "delta": str(asked.budget.delta),
@@ -160,11 +160,9 @@ def asked_in(part: dict[str, Any], spec: Spec, cells: KeyedHistogram | None) -> 
         groups = list(spec.groups or ()) if cells is None else list(group_places(spec, cells))
     if len(part["results"]) != len(groups):
         raise UnfitError("groups without results", "answers")
-    if part.get("rules", _RULES) != _RULES:
+    if part.get("rules") != _RULES:
         raise UnfitError("rules that are not known", "answers")
-    parts, rules = budget.parts(asked), RULES if "rules" in part else FIRST
-    if rules == RULES and any(_is_of_few(told, parts.get("mean")) for told in part["results"]):
-        rules = SECOND
+    parts = budget.parts(asked)
     results = {}
     for group, told in zip(groups, part["results"], strict=True):
         seen, listed = told.get("records_about"), told.get("listed")
@@ -178,18 +176,8 @@ def asked_in(part: dict[str, Any], spec: Spec, cells: KeyedHistogram | None) -> 
             raise UnfitError("answers that were not asked for, or asked for and missing", "answers")
         if seen is None and (not lists or "count" in parts) and not (column.bounded and set(parts) == {"mean"}):
             raise UnfitError("no number of records", "answers")
-        results[group] = rebuilt(
-            asked, parts, column, records_about=seen, levels=levels, mean=mean, listed=listed, rules=rules
-        )
-    return Asked(wanted=asked, budget=budget, column=column, results=results, rules=rules)
-
-
-def _is_of_few(told: Mapping[str, Any], epsilon: Fraction | None) -> bool:
-    """Return True if a mean was drawn of so few records that today's rules would have refused it."""
-    seen = told.get("listed", told.get("records_about"))
-    if epsilon is None or told["mean"]["anchor"] is None or not _is_count(seen):
-        return False
-    return bool(seen * epsilon < RULES.few_for_mean)
+        results[group] = rebuilt(asked, parts, column, records_about=seen, levels=levels, mean=mean, listed=listed)
+    return Asked(wanted=asked, budget=budget, column=column, results=results)
 
 
 def _is_count(number: Any) -> bool:

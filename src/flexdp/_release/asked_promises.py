@@ -237,16 +237,22 @@ class _Promises:
         assert self.answered.anchor is not None
         return self.asked.rules.rungs(self.scale, self.answered.anchor, side, self.asked.column.ends)
 
+    def _rates(self, answer: SharpAnswer) -> tuple[Fraction, Fraction]:
+        """What the ladder of an answer spends on its threshold and on its rungs."""
+        threshold = self.asked.rules.end_threshold if answer.level in (0, 1) else _HALF
+        return self._coarse(answer) * threshold, self._coarse(answer) * (1 - threshold)
+
     def _beyond(self, answer: SharpAnswer) -> int:
         """Records beyond the rung of one ladder's answer, before sorting."""
         assert answer.target is not None
-        return ladder_records(self._coarse(answer), answer.target, len(self._rungs(_side(answer))), self.each)
+        rungs = len(self._rungs(_side(answer)))
+        return max(0, ladder_records(self._rates(answer)[1], answer.target, rungs, self.each))
 
     def _refined_beyond(self, answer: SharpAnswer) -> int:
         """Records beyond one ladder's answer itself, before sorting; a finer step below the rung may have more."""
         bound, fine = self._beyond(answer), answer.epsilon * self.asked.rules.refine_share
         share = GAMMA / 8 / sum(each.way == "ladder" for each in self.answers)
-        return max(bound, ladder_records(fine, answer.target or 0, 40, share)) if self._refined else bound
+        return max(bound, ladder_records(fine / 2, answer.target or 0, 40, share)) if self._refined else bound
 
     def _step(self, answer: SharpAnswer) -> int | None:
         """The rung at or beyond a refined answer, where it is another value."""
@@ -276,7 +282,7 @@ class _Promises:
         low, high = 0, _MOST_RUNGS + 1
         while high - low > 1:
             middle = (low + high) // 2
-            failing = sum(ladder_overshoot(self._coarse(each), each.target or 0, middle) for each in ladders)
+            failing = sum(ladder_overshoot(self._rates(each), each.target or 0, middle) for each in ladders)
             low, high = (low, middle) if failing <= GAMMA else (middle, high)
         return None if high > _MOST_RUNGS or place < high else rungs[place - high]
 
@@ -331,7 +337,7 @@ def mean_promise(asked: Asked, averaged: Averaged) -> MeanPromise | None:
     if found:
         ends = averaged.epsilon * _ENDS_SHARE / (1 - _ENDS_SHARE)
         assert averaged.anchor is not None
-        rungs = max(len(asked.rules.rungs(scale, averaged.anchor, side, asked.column.ends)) for side in (-1, 1))
-        outside = ladder_records(ends, math.ceil(1 / ends), rungs, GAMMA / 4)
+        rungs = max(len(set(asked.rules.rungs(scale, averaged.anchor, side, asked.column.ends))) for side in (-1, 1))
+        outside = ladder_records(ends * (1 - asked.rules.mean_threshold), 0, rungs, GAMMA / 4)
     mean = off + rounding if asked.has_mean(averaged) else None
     return MeanPromise(gamma=GAMMA, mean=mean, total=total, outside=outside)

@@ -181,7 +181,8 @@ def _error(mechanism: Any) -> Fraction:
     change by the sum.
     """
     if isinstance(mechanism, Ladder):
-        rate, draws = mechanism.epsilon / 2, len(mechanism.rungs) + 1
+        rate = mechanism.epsilon / mechanism.threshold.denominator  # others are its powers
+        draws = (len(mechanism.rungs) + 1) * mechanism.threshold.denominator
     elif isinstance(mechanism, NoisyCount):
         rate, draws = mechanism.epsilon / mechanism.sensitivity, 2
     elif isinstance(mechanism, TwoSums):

@@ -1,18 +1,23 @@
 """The ladder: climb from an anchor until few records seem to lie beyond. AboveThreshold with geometric noise.
 
-Draw E_T with Pr[E_T ≥ j] = e^(−jε/2). At each rung in turn, with b records strictly beyond it, stop with probability
-e^(−(ε/2)·max(0, b − target + E_T)), which is the chance that a fresh geometric variable is at least b − target + E_T.
-The answer is the rung.
+ε = ε_T + ε_R, for the threshold and for the rungs. Draw E_T with Pr[E_T ≥ j] = e^(−jε_T). At each rung in turn, with b
+records strictly beyond it, stop with probability e^(−ε_R·max(0, b − target + E_T)), which is the chance that a fresh
+geometric variable is at least b − target + E_T. The answer is the rung.
 
 **Why it is private.** One more record raises b by one on the rungs before it. "Stop at k" maps, from the larger data
-set to the smaller one, by E_T + 1 and, where rung k is not before the record, E_k + 1: e^(ε/2)·e^(ε/2); in the other
-direction by E_k + 1 at most. Each shift by one costs e^(ε/2) and stays in the support. The target is public.
+set to the smaller one, by E_T + 1 and, where rung k is not before the record, E_k + 1: e^(ε_T)·e^(ε_R) = e^ε; in the
+other direction by E_k + 1 at most. A shift of E_T by one costs e^(ε_T), one of E_k e^(ε_R), and both stay in the
+support. The target is public.
+
+**How far it may run away.** Beyond all records it survives N more rungs only if E_T is large, with a probability of at
+most about Γ(ρ + 1)·e^(−target·ε_T)/N^ρ, ρ = ε_T/ε_R. With even shares that is 1/N: of a thousand climbs, some go on for
+decades. So ladders to the outermost record spend more on the threshold.
 
 **Counts are limited.** Beyond a public limit all counts count as the limit. Adding one record still raises each of them
 by 0 or 1, which is all that the argument above needs, so the ladder is private as it is: the limited counts *are* its
 counts, in memory and on every engine, and :meth:`Ladder.law` is its exact law. An engine may therefore return any
 number from the limit on, and need not compare its records with the many rungs below the tail. Nor is anything lost:
-with 140/ε records more than the target, a rung stops the climb with probability at most e^−70, limited or not, so the
+with 70/ε_R records more than the target, a rung stops the climb with probability at most e^−70, limited or not, so the
 two laws differ by less than e^−70 a rung. The same bits give the same answer with and without a limit, unless the first
 twelve bytes drawn at a rung are all zero.
 """
@@ -33,7 +38,8 @@ from flexdp.sharp.exponentials import exp_minus
 __all__ = ["Ladder"]
 
 _LARGEST = 2**62  # totals beyond it are Python's integers
-_NATS = 140  # over 140/ε records the chance to stop falls by a factor of e^70
+_NATS = 70  # over 70/ε_R records the chance to stop falls by a factor of e^70
+_HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +57,9 @@ class Ladder:
     epsilon : Fraction
         ε under adding or removing one record beyond the first rung.
     depth : int, optional
-        By how many records more than the target counts are told apart; the default is ⌈140/ε⌉.
+        By how many records more than the target counts are told apart; the default is ⌈70/ε_R⌉.
+    threshold : Fraction, optional
+        ε_T/ε, in (0, 1).
     """
 
     rungs: tuple[int, ...]
@@ -59,11 +67,17 @@ class Ladder:
     target: int
     epsilon: Fraction
     depth: int | None = None
+    threshold: Fraction = _HALF
+
+    @property
+    def rates(self) -> tuple[Fraction, Fraction]:
+        """ε_T and ε_R."""
+        return self.epsilon * self.threshold, self.epsilon * (1 - self.threshold)
 
     @property
     def limit(self) -> int:
         """The count from which on all counts are alike."""
-        return self.target + (math.ceil(_NATS / self.epsilon) if self.depth is None else self.depth)
+        return self.target + (math.ceil(_NATS / self.rates[1]) if self.depth is None else self.depth)
 
     @property
     def cuts(self) -> tuple[int, ...]:
@@ -91,9 +105,9 @@ class Ladder:
         int
             The place of the chosen rung; the last one if none stops the climb.
         """
-        half = self.epsilon / 2
-        least = geometric(half, bits) - self.target
-        stopped = first_bernoulli_exp([count + least for count in beyond], half, bits)
+        of_threshold, of_rungs = self.rates
+        least = geometric(of_threshold, bits) - self.target
+        stopped = first_bernoulli_exp([count + least for count in beyond], of_rungs, bits)
         return len(beyond) - 1 if stopped is None else stopped
 
     def law(self, beyond: Sequence[int], ratio: Fraction | None = None) -> dict[int, Fraction]:
@@ -104,33 +118,37 @@ class Ladder:
         beyond : sequence of int
             How many records lie strictly beyond each rung; short.
         ratio : Fraction, optional
-            What stands for e^(−ε/2); the law is exact in it. Without, a rational bound of 118 bits.
+            What stands for e^(−ε/d), d the denominator of the threshold's share; the law is exact in it. Without, a
+            rational bound of 118 bits.
 
         Returns
         -------
         dict
             Probability by place.
         """
-        r = exp_minus(self.epsilon / 2) if ratio is None else ratio
+        part, whole = self.threshold.numerator, self.threshold.denominator
+        unit = exp_minus(self.epsilon / whole) if ratio is None else ratio
+        start, r = unit**part, unit ** (whole - part)  # e^(−ε_T), e^(−ε_R)
         gaps = [count - self.target for count in beyond]
         plain = max(0, -min(gaps))  # from this shift on no rung is certain to stop the climb
         law = dict.fromkeys(range(len(gaps)), Fraction(0))
         for shift in range(plain):
-            alive = (1 - r) * r**shift
+            alive = (1 - start) * start**shift
             for place, gap in enumerate(gaps):
                 stop = r ** max(0, gap + shift)
                 law[place] += alive * stop
                 alive *= 1 - stop  # 0 after a rung that is certain to stop the climb, and there is one
-        # For larger shifts t the chance to stop is a·y, y = r^t, a = r^gap; all is a polynomial in y, summed exactly.
-        alive_at = [Fraction(0), 1 - r]  # coefficients of y^0, y^1, …
+        # For larger shifts t the chance to stop is a·y, y = r^t, a = r^gap; all is start^t times a polynomial in y.
+        alive_at = [1 - start]  # coefficients of y^0, y^1, …
         for place, gap in enumerate(gaps):
             stop_at = [Fraction(0), *(coefficient * r**gap for coefficient in alive_at)]
-            law[place] += _sum_over_shifts(stop_at, r, plain)
+            law[place] += _sum_over_shifts(stop_at, start, r, plain)
             alive_at = [a - s for a, s in zip([*alive_at, Fraction(0)], stop_at, strict=True)]
-        law[len(gaps) - 1] += _sum_over_shifts(alive_at, r, plain)
+        law[len(gaps) - 1] += _sum_over_shifts(alive_at, start, r, plain)
         return law
 
 
-def _sum_over_shifts(coefficients: Sequence[Fraction], r: Fraction, first: int) -> Fraction:
-    """Σ_{t ≥ first} Σ_m c_m r^(tm), c_0 = 0."""
-    return sum((c * r ** (first * m) / (1 - r**m) for m, c in enumerate(coefficients) if m), Fraction(0))
+def _sum_over_shifts(coefficients: Sequence[Fraction], start: Fraction, r: Fraction, first: int) -> Fraction:
+    """Σ_{t ≥ first} start^t·Σ_m c_m r^(tm)."""
+    ratios = [start * r**m for m in range(len(coefficients))]
+    return sum((c * each**first / (1 - each) for c, each in zip(coefficients, ratios, strict=True)), Fraction(0))

@@ -9,7 +9,6 @@ Ends that are not given are found by two ladders in parallel from an anchor in t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -222,9 +221,10 @@ def _mean(epsilon: Fraction, scale: Scale, rules: Rules, records_about: int | No
         Ladder(
             rungs=tuple(dict.fromkeys(rules.rungs(scale, anchor, side, EVERYTHING))),  # each of them once
             side=side,
-            target=math.ceil(1 / budget),
+            target=0,
             epsilon=budget,
             depth=rules.depth,
+            threshold=rules.mean_threshold,
         )
         for side in (-1, 1)
     ]

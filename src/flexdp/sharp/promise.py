@@ -79,13 +79,13 @@ def least_weight(scale: Scale, prior: Prior, decades: int, decimals: int = 0) ->
     return min([*weights, prior.before(1) - prior.before(0)])
 
 
-def ladder_records(epsilon: Fraction, target: int, rungs: int, gamma: Fraction) -> int:
+def ladder_records(rate: Fraction, target: int, rungs: int, gamma: Fraction) -> int:
     """Return how many records lie beyond a ladder's answer at most, except with probability ``gamma``.
 
     Parameters
     ----------
-    epsilon : Fraction
-        The ladder's ε.
+    rate : Fraction
+        ε_R, what the ladder spends on its rungs.
     target : int
         Its public target.
     rungs : int
@@ -96,19 +96,19 @@ def ladder_records(epsilon: Fraction, target: int, rungs: int, gamma: Fraction) 
     Returns
     -------
     int
-        target + j, j the smallest with rungs·e^(−jε/2) ≤ γ.
+        target + j, j the smallest with rungs·e^(−jε_R) ≤ γ.
     """
-    return target + math.ceil(log_above(max(Fraction(1), rungs / gamma)) * 2 / epsilon)
+    return target + math.ceil(log_above(max(Fraction(1), rungs / gamma)) / rate)
 
 
 @lru_cache(maxsize=4096)
-def ladder_overshoot(epsilon: Fraction, target: int, rungs: int) -> Fraction:
+def ladder_overshoot(rates: tuple[Fraction, Fraction], target: int, rungs: int) -> Fraction:
     """Return an upper bound of the chance that a ladder ends more than so many rungs beyond the last record.
 
     Parameters
     ----------
-    epsilon : Fraction
-        The ladder's ε.
+    rates : pair of Fraction
+        ε_T and ε_R, what the ladder spends on its threshold and on its rungs.
     target : int
         Its public target.
     rungs : int
@@ -117,20 +117,27 @@ def ladder_overshoot(epsilon: Fraction, target: int, rungs: int) -> Fraction:
     Returns
     -------
     Fraction
-        Σ_{t > target} Pr[E_T = t]·(1 − e^(−(t − target)ε/2))^rungs, rounded up.
+        Σ_{t > target} Pr[E_T = t]·(1 − e^(−(t − target)ε_R))^rungs, rounded up.
     """
-    keep = exp_minus(epsilon / 2)
-    up, down = math.ceil(keep * _GRID), math.floor(keep * (1 - Fraction(1, 2**100)) * _GRID)
-    reached = math.ceil(exp_minus(epsilon / 2 * (target + 1)) * _GRID)  # Pr[E_T ≥ t], rounded up
-    stays, total = _GRID, 0
+    of_threshold, of_rungs = rates
+    first = max(target + 1, 0)
+    up = math.ceil(exp_minus(of_threshold) * _GRID)
+    ends = _GRID - _down(of_threshold)  # the chance that E_T is t where it is at least t
+    reached = math.ceil(exp_minus(of_threshold * first) * _GRID)  # Pr[E_T ≥ t], rounded up
+    stays, down, total = _down(of_rungs * (first - target)), _down(of_rungs), 0
     while True:
-        stays = stays * down // _GRID  # e^(−(t − target)ε/2), rounded down
-        total += -(-reached * (_GRID - down) * _power_up(_GRID - stays, rungs) // _GRID**2)
+        total += -(-reached * ends * _power_up(_GRID - stays, rungs) // _GRID**2)
+        stays = stays * down // _GRID  # e^(−(t − target)ε_R), rounded down
         smaller = -(-reached * up // _GRID)
         if smaller >= reached:
             break  # rounding up has stopped the decay; what is left is added below
         reached = smaller
     return min(Fraction(1), Fraction(total + reached, _GRID))
+
+
+def _down(exponent: Fraction) -> int:
+    """The power e^−exponent over _GRID, rounded down."""
+    return math.floor(exp_minus(exponent) * (1 - Fraction(1, 2**100)) * _GRID)
 
 
 def _power_up(base: int, exponent: int) -> int:

@@ -30,8 +30,13 @@ class Rules:
         The anchor's share is anchor_scale/(n̂·ε), clamped.
     deep : int
         A tail with at least so many records times ε beyond its level is answered by the exponential mechanism.
-    floor, back : int
-        A ladder aims at max(k − ⌊back/ε⌋, ⌈floor/ε⌉) records beyond.
+    floor, back : Fraction
+        A ladder to a quantile aims at max(k − ⌊back/ε⌋, ⌈floor/ε⌉) records beyond.
+    end_back : Fraction
+        A ladder to the outermost record aims at −⌊end_back/ε⌋ records beyond.
+    end_threshold, mean_threshold : Fraction
+        The shares of its ε that such a ladder, and one to an end of a mean, spend on the threshold: the larger, the
+        less likely it runs far beyond the records, and the more records it leaves out.
     many, refine_share
         From n̂·ε of ``many`` on, this share of a ladder's budget refines its last step, unless that is exceptionally
         round.
@@ -50,6 +55,9 @@ class Rules:
     deep: int = 25
     floor: Fraction = Fraction(1)
     back: Fraction = Fraction(1)
+    end_back: Fraction = Fraction(1, 2)
+    end_threshold: Fraction = Fraction(7, 10)
+    mean_threshold: Fraction = Fraction(3, 5)
     many: int = 10**6
     refine_share: Fraction = Fraction(1, 16)
     universal: Callable[[Scale], Prior] = universal
@@ -66,6 +74,10 @@ class Rules:
     def target(self, records: int, epsilon: Fraction) -> int:
         """Return the number of records that a ladder leaves beyond it, for a public rank from the end."""
         return max(records - math.floor(self.back / epsilon), math.ceil(self.floor / epsilon))
+
+    def end_target(self, epsilon: Fraction) -> int:
+        """Return the number of records that a ladder to the outermost one leaves beyond it; below 0 it climbs on."""
+        return -math.floor(self.end_back / epsilon)
 
 
 RULES = Rules()

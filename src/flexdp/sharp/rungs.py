@@ -2,7 +2,9 @@
 
 Values often end at a round number: at 0, 1 or 1000. So every rung is the roundest number of its part of the way, and
 one that is exceptionally round, a multiple of a 1, 2 or 5 × 10^j of at least half its distance from the anchor, is
-there several times over: the climb then has several chances to stop at it.
+there several times over: the climb then has several chances to stop at it. An integer close to the anchor is there once
+for each part of the way that ends at it, so that a climb has as many chances in these decades as in all others; and the
+anchor as often as there are rungs in a decade, so that a column of one value is answered with it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ __all__ = ["fine_steps", "ladder_rungs", "single_rungs"]
 
 _MANTISSAS = (*range(100, 200, 2), *range(200, 500, 5), *range(500, 1000, 10))  # hundredths: 160 a decade
 _DECADES_BELOW = 8
-_TIMES = 8  # an exceptionally round rung, and the anchor, are there so many times
+_TIMES = 8  # an exceptionally round rung is there so many times
+_AT_ANCHOR = len(_MANTISSAS)  # and the anchor so many
 _MOST_STEPS = 40
 
 
@@ -50,7 +53,7 @@ def ladder_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) 
 
 @lru_cache(maxsize=64)
 def _rungs(scale: Scale, anchor: int, side: int, ends: Span, times: int) -> tuple[int, ...]:
-    """The anchor and the rungs on one side of it; the anchor and exceptionally round rungs ``times`` times."""
+    """The anchor and the rungs on one side of it, some of them several times; each once if ``times`` is 1."""
     lowest = 0 if scale.integral else scale.decade(max(abs(anchor), scale.ten(-4))) - _DECADES_BELOW
     last = scale.limit * side
     if side > 0 and ends.high is not None:
@@ -58,7 +61,7 @@ def _rungs(scale: Scale, anchor: int, side: int, ends: Span, times: int) -> tupl
     if side < 0 and ends.low is not None:
         last = max(last, ends.low)
     start, stop = anchor * side, last * side
-    found, before = [anchor] * times, start
+    found, before = [anchor] * (_AT_ANCHOR if times > 1 else 1), start
     for k in range(lowest, TOP_DECADE + 1):
         if lowest < k and stop == scale.limit and abs(start) < scale.ten(k) // 100:
             found += _far(scale, k, start < 0, side, times)
@@ -88,7 +91,9 @@ def _decade(scale: Scale, k: int, start: int, before: int, stop: int, times: int
     grain = max(decade // 100, 1)
     for mantissa in _MANTISSAS if k < TOP_DECADE else (*_MANTISSAS, 1000):
         edge = min(start + mantissa * decade // 100, stop - 1)
-        if edge > before:
+        if edge == before < stop - 1 and found and times > 1:  # of integers
+            found.append(found[-1])
+        elif edge > before:
             rung, roundness = _roundest(before, edge, grain)
             found += [rung] * (times if not rung or 2 * roundness >= rung - start else 1)
             before = edge

@@ -17,6 +17,8 @@ from flexdp.sharp.scale import Scale
 
 __all__ = ["Climb", "Deep", "SharpAnswer", "answer_tails"]
 
+_HALF = Fraction(1, 2)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharpAnswer:
@@ -75,10 +77,14 @@ class Climb:
     def coarse(self) -> Ladder:
         rules = self.rules
         budget = self.epsilon * (1 - rules.refine_share) if self.refined else self.epsilon
-        records = max(0, math.floor(min(self.level, 1 - self.level) * self.seen))
         rungs = rules.rungs(self.scale, self.anchor, self.side, self.ends)
+        if self.level in (0, 1):
+            target, threshold = rules.end_target(budget), rules.end_threshold
+        else:
+            records = max(0, math.floor(min(self.level, 1 - self.level) * self.seen))
+            target, threshold = rules.target(records, budget), _HALF
         return Ladder(
-            rungs=rungs, side=self.side, target=rules.target(records, budget), epsilon=budget, depth=rules.depth
+            rungs=rungs, side=self.side, target=target, epsilon=budget, depth=rules.depth, threshold=threshold
         )
 
     def fine(self, coarse: Ladder, place: int) -> Ladder | None:
