@@ -392,6 +392,7 @@ def chain(error: BaseException | None) -> str:
     return seen
 
 
+@pytest.mark.any_fault
 def test_no_chain_of_causes_leads_back_to_a_record() -> None:
     broken = pa.array([b"ok", WORD.encode() + b"\xff"], pa.binary()).view(pa.string())
     series = pd.Series(pd.arrays.ArrowExtensionArray(broken))
