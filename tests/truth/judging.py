@@ -69,12 +69,12 @@ def _truth(quantity: Any, items: list[Item], raw: Raw, claim: Claim) -> Span | N
             return least, most
         return (Fraction(least, len(items)), Fraction(most, len(items))) if items else None
     if isinstance(quantity, InBucket):
-        found = [item for item in items if item.place[-1] == quantity.index]
-        return len(found), len(found)
+        inside = sum(item.place[-1] == quantity.index for item in items)
+        return inside, inside
     if isinstance(quantity, InOthers):
-        found = Counter(item.place[-1] for item in items)
+        filled = Counter(item.place[-1] for item in items)
         last = max(quantity.listed) if quantity.higher and quantity.listed else None
-        others = [n for key, n in found.items() if key not in quantity.listed and (last is None or key > last)]
+        others = [n for key, n in filled.items() if key not in quantity.listed and (last is None or key > last)]
         most = max(others, default=0)
         return most, most
     if isinstance(quantity, Missing | MissingShare | Absent | Invented):

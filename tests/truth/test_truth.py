@@ -18,6 +18,7 @@ import pytest
 from flexdp._release import answers, bucket_claims, moments, ranges, sentences
 from flexdp._release.claims import Claim, InBucket, Population
 from flexdp.buckets import ends
+from flexdp.calculus.loss import quantile_hull
 from flexdp.statistics import Mean
 from truth.judging import judge
 from truth.printed import numbers_in, unclaimed
@@ -124,7 +125,7 @@ def _half_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _nothing_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = answers.quantile_hull
+    kept = quantile_hull
     monkeypatch.setattr(answers, "quantile_hull", lambda *given, **more: kept(*given, **{**more, "drop": 0}))
 
 
