@@ -170,8 +170,9 @@ def _range_of_the_rest(claim: Claim, items: list[Item], by_place: dict[Any, list
 
 def all_claims(release: Any) -> Iterator[tuple[str, Claim]]:
     """Yield the claims of every answer of a release and of its groups, with their sentences."""
-    from truth.answers import answers_of
+    from truth.answers import answers_of, told
 
+    yield from told(release)
     for answer in answers_of(release):
         for claim in answer.claims:
             yield answer.statement, claim

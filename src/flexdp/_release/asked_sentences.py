@@ -455,12 +455,21 @@ class Telling:
         )
         epsilon = self.asked.count_epsilon
         off = 0 if epsilon is None or self.result.listed is not None else count_promise(epsilon)
+        claims = self._about(Count(), max(0, seen))
         if off:
+            claims.append(self._sure_of(Count(), seen - off, seen + off))
             none = ", so there may be none" if seen <= off else ""
             told += f" {SURE} that number is off by at most {thousands(off)}{none}."
         if seen > off:
             told += f" This many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."
-        return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text="too few records")
+        return Answer(
+            name=label(statistic),
+            value=None,
+            accuracy=None,
+            statement=told,
+            text="too few records",
+            claims=tuple(claims),
+        )
 
     def value(self, units: int) -> Any:
         """Return a value in units as Python knows it; dates beyond the years 1 to 9999 are the nearest ones."""
