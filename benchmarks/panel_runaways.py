@@ -1,7 +1,7 @@
 """How often asked answers run away: beyond ten spreads of their column, whatever the column.
 
 For each column, maximum, minimum, mean and sum are asked for together at ε = 1 by the programs that a release runs.
-The ladders of twenty such releases are then climbed many times, in double arithmetic, and the sums are drawn between
+The ladders of four such releases are then climbed many times, in double arithmetic, and the sums are drawn between
 the ends that they find. An answer has run away if it is off by more than ten times the distance
 from the 1st to the 99th percentile (of a constant, ten times its value). Given are the number of runaways, the upper
 end of a 95% interval (Clopper and Pearson) of their share, and the median error in spreads.
@@ -28,7 +28,7 @@ from flexdp.sharp.scale import Scale
 
 EPSILON = Fraction(1)
 ENDS = (Fraction(0), Fraction(1))
-FAR, ANCHORS = 10, 20
+FAR, ANCHORS = 10, 4
 STATISTICS = ("max", "min", "mean", "sum")
 
 
@@ -76,7 +76,7 @@ def law(ladder: Ladder, beyond: list[int]) -> np.ndarray:
     """The chance of every rung."""
     of_threshold, of_rungs = map(float, ladder.rates)
     gaps = np.array(beyond, dtype=np.float64) - ladder.target
-    last = int(60 / of_threshold)
+    last = int(25 / of_threshold)
     found = np.zeros(len(gaps))
     for noise in range(last):
         stop = np.exp(-of_rungs * np.maximum(0, gaps + noise))

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _support.private import private_bars
 
+from _support.private import private_bars
 from flexdp import FlexdpError
 from flexdp._release.api import prepare
 from flexdp._release.reading import warn_of_reading

@@ -145,6 +145,7 @@ FREE = {  # fields, as patterns, and why no document can show that one was chang
     r"bars\.count\.\d+": "an outcome: any positive integer",
     r"bars\.(key|group|index)\.\d+(\.\d+)?|groups\.\d+\.\d+": "an outcome: any value or group in order, of its kind",
     r"certified\.records_at_most": "an outcome, within what the noise allows",
+    r"cap\.\d+\.(touched|others)": "an outcome: any noisy number of units",
     r"privacy\.delta": "another δ for which the same table is the smallest, and proved private",
     r"auto\.(records_about|cuts\.\d+|leaf_counts\.\d+)": "an outcome, of which the same shares and edges follow",
     r"asked\.results\.\d+\.(records_about|listed|anchor|answers\.\d+\.value)": "an outcome, in order",

@@ -15,6 +15,7 @@ from _support.drawn import drawn
 import flexdp
 from flexdp._release.asked_promises import MeanPromise, RankPromise
 from flexdp._release.asked_sentences import Telling
+from flexdp._release.claims import Between, Beyond, Population
 from flexdp.buckets.parse import make_buckets
 from flexdp.histogram import KeyedHistogram
 
@@ -119,8 +120,8 @@ def test_differences() -> None:
 @pytest.mark.parametrize(
     ("column", "level", "units", "text"),
     [
-        ("i", "1", 10**39, "1e+39 or more"),
-        ("i", "0", -(10**39), "-1e+39 or less"),
+        ("i", "1", 10**39, "unknown"),
+        ("i", "0", -(10**39), "unknown"),
         ("day", "1", 10**7, "9999-12-31 or later"),
         ("day", "0", -(10**7), "0001-01-01 or earlier"),
         ("day", "1", (dt.date(9999, 12, 31) - dt.date(1970, 1, 1)).days, "about 9999-12-31"),
@@ -190,9 +191,9 @@ def test_means_and_sums() -> None:
     bounded = answers("i", ["mean", "sum"], records=None, sums=(600_000, 300_000), bounds=(0, 300))
     mean, total = bounded["mean"], bounded["sum"]
     assert (mean.value, total.value) == (200, 600_000)
-    assert mean.statement.startswith(f"Mean i: about 200. {SURE} it is within 0.9")
+    assert mean.statement.startswith(f"Mean i: about 200. {SURE} it is within 0.3 of the mean")
     assert mean.statement.endswith(" of the mean of the values limited to 0–300.")
-    assert total.statement.startswith(f"Sum of i: about 600 000. {SURE} it is within 28")
+    assert total.statement.startswith(f"Sum of i: about 600 000. {SURE} it is within 900 of the sum")
     assert total.statement.endswith(" of the sum of the values limited to 0–300.")
     cut = answers("i", ["sum"], records=None, sums=(600_000, 300_000), bounds=(-10, 290), outside="drop")["sum"]
     assert cut.statement.startswith("Sum of i (within -10 to 290): about 570 000. ")
@@ -214,11 +215,11 @@ def test_means_and_sums() -> None:
     assert nothing.statement == "Sum of i: about 0. No bound on its error is stated."
 
 
-def test_means_and_sums_are_rounded_to_a_hundredth_of_their_error() -> None:
-    """600 374 above 0 and 300 000 below 300 are 900 374/300 records; errors are 0.94 and 2 820."""
+def test_means_and_sums_are_rounded_to_a_tenth_of_their_error() -> None:
+    """600 374 above 0 and 300 000 below 300 are 900 374/300 records; errors are 300·ln 20/3001 = 0.30 and 900."""
     found = answers("i", ["mean", "sum"], records=None, sums=(600_374, 300_000), bounds=(0, 300))
     assert found["sum"].text == "about 600 370" and found["sum"].value == 600_374
-    assert found["mean"].text == f"about {round(600_374 * 300 / 900_374, 3)}"
+    assert found["mean"].text == f"about {round(600_374 * 300 / 900_374, 2)}"
     assert found["mean"].value == pytest.approx(600_374 * 300 / 900_374, rel=1e-15)
     for word, answer in found.items():
         (said,) = re.findall(r" within ([0-9.]+) of the ", answer.statement)
@@ -230,9 +231,9 @@ def test_means_and_sums_are_rounded_to_a_hundredth_of_their_error() -> None:
 
 
 def test_the_number_of_records_behind_a_bounded_mean() -> None:
-    """Both noises are at most z = ln(4/γ)/ε steps, and the number is the sum of both sums: 2z, and one for rounding."""
+    """An average of both noises is at most (ln(1/γ) + 1/600)/ε records; the number is their sum, rounded."""
     told = drawn("i", ["mean"], records=None, sums=(600_000, 300_000), bounds=(0, 300)).records_about
-    off = math.ceil(2 * math.log(4 * 20)) + 1
+    off = math.floor(2 * (math.log(20) + 1 / 600) + 1 / 2)
     assert told.statement == f"Number of records: about 3 000. {SURE} this is off by at most {off}."
 
 
@@ -281,7 +282,7 @@ def test_what_can_be_answered() -> None:
 
 def test_one_record_is_beyond_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     one = {Fraction(0): RankPromise(beyond=1), Fraction(1): RankPromise(beyond=2)}
-    monkeypatch.setattr("flexdp._release.asked_sentences.rank_promises", lambda *_: one)
+    monkeypatch.setattr("flexdp._release.asked_facts.rank_promises", lambda *_: one)
     found = answers("i", ["min", "max"], anchor=200, values={"0": 1, "1": 395})
     assert found["minimum"].statement == f"Lowest i: about 1. {SURE} at most 1 record is below it."
     assert found["maximum"].statement == f"Highest i: about 395. {SURE} at most 2 records are above it."
@@ -313,3 +314,75 @@ def test_a_name_with_a_bracket_is_not_cut() -> None:
     table = {"cost (€)": [float(i % 997) for i in range(20_000)]}
     told = str(flexdp.release(table, "cost (€)", kind="number", epsilon=1, delta=0, ask=["max"]).max())
     assert told.startswith("Highest 'cost (€)': ") and "the highest 'cost (€)' itself is above " in told
+
+
+def test_nothing_lies_beyond_a_public_end() -> None:
+    """A column of which every value is its upper bound: the ladder may pass that rung many times over."""
+    found = answers("i", ["min", "max"], anchor=300, values={"0": 300, "1": 300}, bounds=(0, 300))
+    assert " itself is above " not in found["maximum"].statement
+    last = (dt.date(9999, 12, 31) - dt.date(1970, 1, 1)).days
+    latest = answers("day", ["min", "max"], anchor=20_000, values={"0": 19_000, "1": 10**9})["maximum"]
+    assert latest.text == "9999-12-31 or later" and " itself is after 9999-12-31" not in latest.statement
+    assert not any(claim.strict and claim.lower == dt.date(9999, 12, 31) for claim in latest.claims), last
+
+
+def test_every_number_of_an_extreme_belongs_to_a_claim() -> None:
+    found = answers("i", ["min", "max"], anchor=200, values={"0": 1, "1": 395})["maximum"]
+    promise = found.promise
+    assert isinstance(promise, RankPromise)
+    about, beyond, reached = found.claims
+    assert (about.relation, about.lower, about.upper) == ("is about", 395, 395)
+    assert (beyond.quantity, beyond.upper, beyond.confidence) == (Beyond(395), promise.beyond, Fraction(19, 20))
+    assert (reached.quantity, reached.lower, reached.strict) == (flexdp.statistics.Max(), promise.reaches, True)
+    assert all(claim.population == Population() for claim in found.claims)
+
+
+def test_the_claims_of_a_mean_are_what_is_printed() -> None:
+    found = answers("i", ["mean"], records=None, sums=(600_374, 300_000), bounds=(0, 300))["mean"]
+    about, within = found.claims
+    (said,) = re.findall(r" within ([0-9.]+) of the ", found.statement)
+    shown = Fraction(found.text.removeprefix("about "))
+    assert about.lower == shown and (within.lower, within.upper) == (shown - Fraction(said), shown + Fraction(said))
+    assert within.population == Population(limits=(0, 300)) and within.confidence == Fraction(19, 20)
+
+
+def test_a_capped_unit_counts_with_values() -> None:
+    found = answers("i", ["max", "count"], anchor=200, values={"1": 395}, unit="u", max_buckets_per_unit=3)
+    assert {claim.population.counted for answer in found.values() for claim in answer.claims} == {"values"}
+
+
+def test_an_absurd_extreme_is_unknown_or_read_off_buckets() -> None:
+    far = {"0": 1, "1": 10**18}
+    alone = answers("i", ["min", "max", "range"], anchor=200, values=far)
+    assert (alone["maximum"].value, alone["maximum"].text) == (None, "unknown")
+    assert alone["maximum"].statement == (
+        "Highest i: unknown. The answer that was drawn lies far outside everything else that is known."
+    )
+    assert alone["range"].text == "unknown" and alone["minimum"].text == "about 1"
+    assert not any(character in "123456789" for character in alone["maximum"].statement)
+    found = drawn("i", ["min", "max"], anchor=200, values=far, width=10, delta="1e-6")
+    cells = flexdp.release([i % 350 for i in range(70_000)], kind="integer", epsilon=1, width=10, delta="1e-6").cells
+    found = replace(found, cells=cells)
+    top = found.max()
+    assert top.value is not None and top.value < 1000 and top.statement.startswith(f"Highest i: {top.text}. At most ")
+    assert top.statement.endswith(" The answer that was drawn lies far outside everything else that is known.")
+    assert found.quantile("0.99").value < 1000, "nor does it limit what is read off buckets"
+    assert flexdp.Release.from_json(found.to_json()) == found and str(10**18) in found.to_json()
+    assert str(10**18) not in found.to_html().split("<script")[0]
+
+
+def test_an_absurd_mean_is_unknown() -> None:
+    found = answers("x", ["mean", "sum"], anchor=200, ends=(-50, 10**18), sums=(600_000, 6 * 10**9))
+    assert [answer.text for answer in found.values()] == ["unknown", "unknown"]
+
+
+def test_digits_follow_the_error() -> None:
+    """Two decimals are as many as the promise speaks of; ranks between the quartiles tell how fine the median is."""
+    alone = answers("x", ["median"], values={"1/2": Fraction("46012.85890573")})["median"]
+    assert alone.text == "about 46 012.86" and " lie between it and the exact median" in alone.statement
+    many = {"1/4": 20_000, "1/2": Fraction("46012.85890573"), "3/4": 80_000}
+    among = answers("x", ["iqr", "median"], values=many)["median"]
+    assert among.text == "about 46 000" or among.text == "about 46 010"
+    assert " lie between 46 012.86 and the exact median" in among.statement
+    between = next(claim for claim in among.claims if isinstance(claim.quantity, Between))
+    assert between.quantity.value == 46012.86  # type: ignore[union-attr]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 from _support.bits import seed
 
 import flexdp
+from flexdp._release.claims import Population
 from flexdp._release.interpolation import Profile, on_line
-from flexdp._release.limits import NO_LIMITS, Limits, between
+from flexdp._release.reconcile import Fact, reconcile
 from flexdp.buckets.parse import make_buckets
 
 SPEND: dict[str, Any] = {"delta": "1e-6"}
@@ -92,30 +94,47 @@ def test_an_asked_end_that_is_near_closes_an_open_bucket() -> None:
     assert last.stretch(2).high == 30 and last.quantile(Fraction(1)).value == 29
 
 
-def test_limits_are_the_answers_around_a_level() -> None:
-    limits = Limits(((Fraction(0), 3), (Fraction(9, 10), 70), (Fraction(1), 99)))
-    assert limits.around(Fraction(1, 2)) == (3, 70) and limits.around(Fraction(9, 10)) == (70, 70)
-    assert limits.within(Fraction(1, 2), 80) == 70 and limits.within(Fraction(95, 100), 60) == 70
-    assert Limits(((Fraction(1, 2), 5),)).around(Fraction(9, 10)) == (5, None) and Limits().ends == (None, None)
-    assert between(5, float("-inf"), None) == 5 and between(None, 1, 2) is None
+def drawn(*answers: tuple[str, float]) -> tuple[Fact, ...]:
+    """Asked quantiles, by level."""
+    return tuple(
+        Fact(quantity=flexdp.statistics.Quantile(level), population=Population(), point=Fraction(value), drawn=True)
+        for level, value in answers
+    )
+
+
+def estimated(level: str, value: float, *answers: tuple[str, float]) -> float | None:
+    """An estimate beside asked quantiles."""
+    own = Fact(quantity=flexdp.statistics.Quantile(level), population=Population(), point=Fraction(value))
+    point = reconcile((*drawn(*answers), own))[-1].point
+    return None if point is None else float(point)
+
+
+def test_estimates_lie_between_the_answers_around_their_level() -> None:
+    answers = (("0", 3), ("0.9", 70), ("1", 99))
+    assert estimated("0.5", 80, *answers) == 70 and estimated("0.95", 60, *answers) == 70
+    assert estimated("0.5", 2, *answers) == 3 and estimated("0.9", 5, *answers) == 70
+    assert estimated("0.99", 107, ("0.5", 40), ("1", 99)) == 99
+    assert estimated("0.9", 5, ("0.5", 5)) == 5 and estimated("0.9", 4, ("0.5", 5)) == 5
 
 
 def test_a_bucket_that_certainly_holds_records_is_not_left_for_an_answer_that_is_too_low() -> None:
     """Without bounds nothing is guaranteed, but released buckets hold records."""
-    buckets = make_buckets("number", width=10)
-    profile = Profile(buckets, np.array([5, 6]), np.array([100, 100]), Fraction(0))  # type: ignore[arg-type]
-    low = Limits(((Fraction(1), 55.0),))
-    assert low.quantile(profile, Fraction(99, 100), None) == (60.0, None)
-    assert low.quantile(profile, Fraction(99, 100), (0.0, 100.0)) == (55.0, None)
-    exact = make_buckets("integer")
-    single = Profile(exact, np.array([50, 60]), np.array([100, 100]), Fraction(0))  # type: ignore[arg-type]
-    assert low.quantile(single, Fraction(99, 100), None) == (60, None)
-    opened = Profile(
-        make_buckets("number", edges=["0", "10"], open=True), np.array([1, 2]), np.array([9, 900]), Fraction(0)
-    )
-    assert NO_LIMITS.quantile(opened, Fraction(1, 2), None) == (10.0, 2), "nothing closes the open end"
-    closed, index = Limits(((Fraction(1), 14.0),)).quantile(opened, Fraction(1, 2), None)
-    assert 10 < closed <= 14 and index is None
+    low = drawn(("1", 55.0))
+    last = flexdp.release([52.0] * 3000 + [62.0] * 3000, epsilon=1, width=10, **SPEND)._reader
+    assert replace(last, facts=low).quantile(flexdp.statistics.Quantile("0.99"), Fraction(99, 100)).value == 60.0
+    wide = flexdp.release([52.0] * 3000 + [62.0] * 3000, epsilon=1, width=10, bounds=(0, 100), **SPEND)._reader
+    assert replace(wide, facts=low).quantile(flexdp.statistics.Quantile("0.99"), Fraction(99, 100)).value == 60.0
+    single = flexdp.release([50] * 3000 + [60] * 3000, kind="integer", exact=True, epsilon=1, **SPEND)._reader
+    assert replace(single, facts=low).quantile(flexdp.statistics.Quantile("0.99"), Fraction(99, 100)).value == 60
+
+
+def test_an_asked_answer_closes_an_open_bucket() -> None:
+    """Values beyond a bound count in the last bucket: a quantile there is its edge, unless an answer is above it."""
+    opened = flexdp.release([2.0] * 900 + [70.0] * 9000, epsilon=1, width=5, bounds=(0, 10), **SPEND)._reader
+    alone = opened.quantile(flexdp.statistics.Median(), Fraction(1, 2))
+    assert (alone.value, alone.opened) == (5.0, 1)
+    closed = replace(opened, facts=drawn(("1", 8.0))).quantile(flexdp.statistics.Median(), Fraction(1, 2))
+    assert 5 < closed.value <= 8 and closed.opened is None
 
 
 def test_the_mean_of_an_open_end_is_within_an_asked_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,17 @@ def test_python_and_the_command_line_say_the_same(
     assert lines == spelled
 
 
+def test_the_whole_budget_is_judged_with_the_report_on_capped_units() -> None:
+    """A twenty-fifth of ε tells how many units the cap touched; what is left for buckets is below 10 here."""
+    table = TABLE.with_columns(id=pl.int_range(900) % 300)
+    for epsilon, told in (("10.1", True), ("10", False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            flexdp.release(table, "x", width=5, unit="id", max_buckets_per_unit=2, epsilon=epsilon, delta="1e-6")
+        found = [str(each.message) for each in caught if each.category is PrivacyWarning]
+        assert found == ([EPSILON.format(epsilon)] if told else [])
+
+
 def test_a_warning_that_is_an_error_spends_nothing(tmp_path: Path) -> None:
     ledger = flexdp.Ledger(tmp_path / "b.db")
     ledger.create("a", epsilon=200, delta="1e-3")

@@ -109,7 +109,7 @@ def test_moments_of_a_zone_are_read_by_its_clocks(values: list[dt.datetime], zon
         frame,
         pd.DataFrame({"t": pd.to_datetime(pd.Series(values)).astype("datetime64[us]").dt.tz_localize("UTC")}),
     ):
-        bars = private_bars(prepare(source, "t", width=width, zone=zone))
+        bars = private_bars(prepare(source, "t", kind="datetime", width=width, zone=zone))
         assert dict(zip(bars.parts[0].tolist(), bars.counts.tolist(), strict=True)) == wanted
         assert private_counts(source, "t", kind="date", zone=zone) == Counter(value.date() for value in local)
 
@@ -185,7 +185,9 @@ def test_moments_that_are_none_are_left_out(tmp_path: Path) -> None:
 
 def test_answers_are_times() -> None:
     values = pd.Series(pd.date_range("2024-01-01", "2024-12-31 23:00", freq="h"))
-    released = flexdp.release(values, epsilon=1, delta="1e-6", width="1 month")
+    with pytest.raises(flexdp.InputError, match=r"width is a length of time.*Say kind='date' or kind='datetime'"):
+        flexdp.release(values, epsilon=1, delta="1e-6", width="1 month")
+    released = flexdp.release(values, epsilon=1, delta="1e-6", kind="datetime", width="1 month")
     assert released.max().value == dt.datetime(2024, 12, 16, 12)
     assert released.max().text == "December 2024" and released.max().accuracy.beta == 15.5
     assert released.range().value == dt.timedelta(days=335)
@@ -198,7 +200,12 @@ def test_answers_are_times() -> None:
     )
     assert Release.from_json(zoned.to_json()).to_json() == zoned.to_json()
     quarter = flexdp.release(
-        values, epsilon=1, delta="1e-6", width=dt.timedelta(minutes=90), bounds=("2024-01-01", "2025-01-01")
+        values,
+        epsilon=1,
+        delta="1e-6",
+        kind="datetime",
+        width=dt.timedelta(minutes=90),
+        bounds=("2024-01-01", "2025-01-01"),
     )
     assert quarter.partition.width_text == "90 minutes"
     assert Release.from_json(quarter.to_json()).to_json() == quarter.to_json()

@@ -217,12 +217,15 @@ def test_what_a_release_by_unit_says() -> None:
     capped = {"unit": "id", "max_buckets_per_unit": 2, "cap_report": False}
     released = flexdp.release(frame, "x", epsilon=1, delta="1e-6", width=10, bounds=(0, 39), **capped)
     assert released.max_drop == 53
-    assert str(released.max()) == "Highest x, each unit (id) once in at most 2 ranges: 30 or more. This is exact."
+    assert str(released.max()) == (
+        "Highest x, each unit (id) once in at most 2 ranges: 30 or more. So counted, this is certain; the highest "
+        "value is not known."
+    )
     assert released.conditions == (
         "Counted: readable values of x limited to 0–39, in records with id.",
         "What counts is each unit (id) once in at most 2 ranges; nothing is guaranteed of the column itself.",
     )
-    assert "So counted, at most 53 units (id) per bucket, and at most " in str(released.mode())
+    assert "So counted, it has about " in str(released.mode())
     assert "for each id: an observer who was 50% sure that a given id is in the data" in str(released.privacy)
     text = released.to_json()
     assert Release.from_json(text).to_json() == text
@@ -294,10 +297,10 @@ def test_records_that_lack_a_group_or_a_unit_are_not_spoken_of() -> None:
     table = pa.table({"v": [1.5] * 300 + [9.5] * 300, "g": ["a"] * 300 + [None] * 300, "u": list(range(600))})
     spend = {"epsilon": 1, "delta": "1e-6", "width": 1}
     by = flexdp.release(table, "v", by="g", **spend)
-    assert str(by.max()).startswith("Highest v: 1–2. At most 27 records per bucket and g were left out; ")
+    assert str(by.max()).startswith("Highest v: 1–2 or more. At most 27 records per bucket and g were left out; ")
     assert by.conditions == ("Counted: readable values of v, in records with g.",)
     assert str(by.by_group()["a"].max()).startswith(
-        "Highest v (g a): 1–2. At most 27 records per bucket were left out; "
+        "Highest v (g a): 1–2 or more. At most 27 records per bucket were left out; "
     )
     both = flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=2, cap_report=False, **spend)
     assert both.conditions == (
@@ -307,7 +310,7 @@ def test_records_that_lack_a_group_or_a_unit_are_not_spoken_of() -> None:
     )
     assert "So counted, at most 53 units (u) per bucket and g were left out; " in str(both.max())
     one = flexdp.release(table, "v", by="g", unit="u", per_unit="max", **spend)
-    assert str(one.max()).startswith("Highest v per unit (u), taking each unit's highest: 1–2. ")
+    assert str(one.max()).startswith("Highest v per unit (u), taking each unit's highest: 1–2 or more. ")
     assert one.conditions[1] == "Each unit (u) counts once, with its highest v, in the group that has it."
 
 

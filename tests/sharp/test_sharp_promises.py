@@ -16,9 +16,11 @@ from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import universal
 from flexdp.sharp.promise import count_error, ladder_overshoot, ladder_records, least_weight, rank_error
 from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Request
+from flexdp.sharp.ranks import Request, Span
+from flexdp.sharp.rules import RULES
 from flexdp.sharp.rungs import ladder_rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
+from flexdp.sharp.tails import Climb
 
 GAMMA = Fraction(1, 20)
 OWN = Fraction(24, 25)
@@ -98,6 +100,17 @@ def test_records_beyond_and_overshoot_against_the_exact_law(
     for passed in range(1, rungs + 1):
         exact = sum(chance for place, chance in law.items() if place >= passed)
         assert 0 <= ladder_overshoot(rates, target, passed) - exact <= Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(12, 25), Fraction(24, 25)])
+def test_a_climb_to_the_outermost_record_hardly_ever_passes_a_decade_of_rungs(epsilon: Fraction) -> None:
+    """160 rungs are a factor of ten: Γ(10/3)·e^(−target·ε_T)/160^(7/3), and with even shares about 1/160."""
+    ladder = Climb(INTEGERS, 50, 1, Fraction(1), epsilon, 10_000, Fraction(1), RULES, Span(None, None)).coarse
+    by_hand = math.gamma(10 / 3) * math.exp(-ladder.target * 0.7 * float(epsilon)) / 160 ** (7 / 3)
+    found = float(ladder_overshoot(ladder.rates, ladder.target, 160))
+    assert 0.5 * by_hand < found < 1.2 * by_hand and found < 1e-4
+    even = (epsilon / 2, epsilon / 2)
+    assert ladder_overshoot(even, ladder.target, 160) > Fraction(1, 400), "the control: even shares"
 
 
 def test_overshoot_is_an_upper_bound_and_close() -> None:

@@ -142,6 +142,7 @@ def test_columns_of_a_summary_are_their_own(wide: Path, monkeypatch: pytest.Monk
     assert not counting_threads()
 
 
+@pytest.mark.any_fault
 def test_control_columns_that_share_their_memory_too_early_are_noticed(
     wide: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +192,7 @@ def test_ctrl_c_while_the_next_column_is_read(wide: Path, tmp_path: Path, monkey
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.any_fault
 def test_a_failure_while_the_next_column_is_read_is_the_one_error(wide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 

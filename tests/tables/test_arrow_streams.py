@@ -184,6 +184,7 @@ def test_readers_of_text_files_are_refused_because_cells_decide_their_types() ->
             prepare(reader, "x", width=5, **VOUCHED)
 
 
+@pytest.mark.any_fault
 def test_a_failure_to_open_a_stream_quotes_nothing() -> None:
     class Failing(Plain):
         def __arrow_c_stream__(self, requested_schema: object = None) -> object:

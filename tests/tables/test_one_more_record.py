@@ -69,7 +69,7 @@ def test_a_dtype_that_decides_is_found() -> None:
 
 def test_presence_that_is_read_as_a_kind_is_found(planted: pytest.MonkeyPatch) -> None:
     """Then a column of objects is a text where nothing else is said: 40 records no longer count."""
-    planted.setattr(Kinds, "is_open", lambda self, name: False)
+    planted.setattr(Kinds, "is_open", lambda *_: False)
     asked = [request for request in REQUESTS if "NULL" in str(request.get("where"))]
     moved = [
         each["where"] for *_, told, each in differences(["integers"], lambda _: asked) if told.startswith("counts")

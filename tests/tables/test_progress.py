@@ -127,6 +127,6 @@ def test_a_profile_that_cannot_be_turned_off_is_refused(capfd: pytest.CaptureFix
     con.execute("SET enable_profiling = 'json'")
     con.execute("SET lock_configuration = true")
     for source in ((con, "visits"), con.table("visits")):
-        with pytest.raises(flexdp.InputError, match="profiles queries.*Run PRAGMA disable_profiling"):
+        with pytest.raises(flexdp.InputError, match=r"profiles queries.*Run PRAGMA disable_profiling"):
             prepare(source, "x", width=5)
     assert "48317" not in "".join(capfd.readouterr())

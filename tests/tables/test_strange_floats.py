@@ -103,6 +103,11 @@ def test_cells_of_a_list_are_read_in_silence() -> None:
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128, np.clongdouble])
 def test_complex_numbers_are_refused_by_their_dtype(dtype: Any) -> None:
     for values in (np.zeros(0, dtype=dtype), np.array([1 + 0j], dtype=dtype)):
-        for source, column in ((values, None), (pd.DataFrame({"x": values}), "x")):
-            with pytest.raises(InputError, match="declared as complex"):
-                prepare(source, column, width=5)
+        with pytest.raises(InputError, match="declared as complex"):
+            prepare(values, width=5)
+
+
+def test_one_complex_number_makes_all_numbers_of_a_pandas_column_complex() -> None:
+    frame = pd.DataFrame({"x": [1.0, 7.0, 3j]})
+    assert frame["x"].dtype == np.complex128
+    assert tally(frame, "x", width=5) == {(0,): 1, (1,): 1}

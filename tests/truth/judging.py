@@ -20,6 +20,7 @@ from flexdp._release.claims import (
     Invented,
     Missing,
     MissingShare,
+    Touched,
 )
 from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Statistic, Sum
 from truth.raw import Item, Raw, Span, number, on_line, order_statistic, total
@@ -58,6 +59,9 @@ def _ends(claim: Claim) -> Span:
 def _truth(quantity: Any, items: list[Item], raw: Raw, claim: Claim) -> Span | None:
     if isinstance(quantity, Count):
         return len(items), len(items)
+    if isinstance(quantity, Touched):
+        found = raw.touched(claim.population)
+        return found, found
     if isinstance(quantity, Beyond | BeyondShare):
         value = on_line(quantity.value, last=quantity.above)
         least, most = number(items, (lambda v: v > value) if quantity.above else (lambda v: v < value))
@@ -65,12 +69,12 @@ def _truth(quantity: Any, items: list[Item], raw: Raw, claim: Claim) -> Span | N
             return least, most
         return (Fraction(least, len(items)), Fraction(most, len(items))) if items else None
     if isinstance(quantity, InBucket):
-        found = [item for item in items if item.place[-1] == quantity.index]
-        return len(found), len(found)
+        inside = sum(item.place[-1] == quantity.index for item in items)
+        return inside, inside
     if isinstance(quantity, InOthers):
-        found = Counter(item.place[-1] for item in items)
+        filled = Counter(item.place[-1] for item in items)
         last = max(quantity.listed) if quantity.higher and quantity.listed else None
-        others = [n for key, n in found.items() if key not in quantity.listed and (last is None or key > last)]
+        others = [n for key, n in filled.items() if key not in quantity.listed and (last is None or key > last)]
         most = max(others, default=0)
         return most, most
     if isinstance(quantity, Missing | MissingShare | Absent | Invented):
@@ -166,8 +170,9 @@ def _range_of_the_rest(claim: Claim, items: list[Item], by_place: dict[Any, list
 
 def all_claims(release: Any) -> Iterator[tuple[str, Claim]]:
     """Yield the claims of every answer of a release and of its groups, with their sentences."""
-    from truth.answers import answers_of
+    from truth.answers import answers_of, told
 
+    yield from told(release)
     for answer in answers_of(release):
         for claim in answer.claims:
             yield answer.statement, claim

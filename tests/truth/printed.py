@@ -15,8 +15,9 @@ import numpy as np
 
 from flexdp import Release
 from flexdp._release.claims import Between, Beyond, BeyondShare
+from flexdp._release.ranges import bucket_texts
 from flexdp.statistics import Quantile
-from truth.answers import answers_of
+from truth.answers import answers_of, told
 from truth.raw import on_line
 
 _THIN = "\u00a0\u202f\u2009"
@@ -29,12 +30,23 @@ _NUMBER = re.compile(
 _ORDINAL = re.compile(r"(\d+(?:\.\d+)?)(?:st|nd|rd|th)\b")
 
 
+# What is the same in every release: limits of what is read.
+_FIXED = re.compile(
+    r"UTF-8|65.536 bytes|2\.2250738585072014e-308|2\^\d+|37 digits|years 1 to 9999|SHA-256|"
+    r"flexdp \d+\.\d+\.\d+|"
+    r"\(about [\d\s]+ are needed, or about ε = [\d.]+ for this many|and ε = [\d.]+ needs about [\d\s]+|"
+    r"would need about ε = [\d.]+|"  # what another ε would do, by public rules
+    r"Buckets were chosen privately with [^.]*(?:\.\d+%[^.]*)*\.|took [\d.]+% of ε",  # how ε was divided
+)
+
+
 def numbers_in(text: str) -> Iterator[tuple[str, Any]]:
     """Yield the numbers of a text as they stand, each with what it is; dates and times as they stand.
 
     >>> [value for _, value in numbers_in("the 99th: about 1 234.5, 73.2% on 2024-03-01 12:30")]
     [Fraction(99, 1), '2024-03-01 12:30', Fraction(2469, 2), Fraction(183, 250)]
     """
+    text = _FIXED.sub(" ", text)
     for found in _ORDINAL.finditer(text):
         yield found.group(), Fraction(found.group(1))
     text = _ORDINAL.sub(" ", text)
@@ -69,7 +81,7 @@ def words_of(page: str) -> str:
     """Return the words that a page shows; those of its drawings have scales, which are of no claim."""
     reader = _Words(("style", "script", "svg", "details"))
     reader.feed(page)
-    return "\n".join(reader.texts)
+    return "\n".join(reader.texts).partition("\nCitation\n")[0]
 
 
 def surfaces(release: Release) -> Iterator[tuple[str, str]]:
@@ -98,14 +110,18 @@ def unclaimed(release: Release, parameters: dict[str, Any]) -> list[tuple[str, s
 
 
 def _known(release: Release, parameters: dict[str, Any]) -> Iterator[Any]:
-    for answer in answers_of(release):
-        for claim in answer.claims:
-            yield from _forms(claim.lower)
-            yield from _forms(claim.upper)
-            yield claim.confidence
-            yield Fraction(claim.lost)
-            if isinstance(claim.quantity, Beyond | BeyondShare | Between):
-                yield from _forms(claim.quantity.value)
+    claims = [claim for answer in answers_of(release) for claim in answer.claims]
+    for claim in (*claims, *(claim for _, claim in told(release))):
+        yield from _forms(claim.lower)
+        yield from _forms(claim.upper)
+        yield claim.confidence
+        yield Fraction(claim.lost)
+        if claim.confidence < 1 and claim.lower is not None and claim.upper is not None:  # "off by at most"
+            yield from ((on_line(claim.upper) - on_line(claim.lower)) / 2, on_line(claim.upper) - on_line(claim.lower))
+        if claim.given is not None:
+            yield from (Fraction(10) ** claim.given.decades, Fraction(claim.given.decimals))
+        if isinstance(claim.quantity, Beyond | BeyondShare | Between):
+            yield from _forms(claim.quantity.value)
     yield from (Fraction(n) for n in range(4))  # words such as "top 3", "at least 1"
     yield from _public(release, parameters)
 
@@ -124,9 +140,12 @@ def _public(release: Release, parameters: dict[str, Any]) -> Iterator[Any]:
         yield from _forms(bucket.upper)
     if release.budget is not None:  # of a count: what it can have lost, and what it lost on average
         noise = release.noise
-        yield from map(Fraction, (noise.q, noise.max_drop, noise.mean_drop()))
+        places = [1, *([len(release.spec.groups)] if release.spec.groups else [])]
+        yield from (Fraction(each) * n for each in (noise.q, noise.max_drop, noise.mean_drop()) for n in places)
         for count in {*release.cells.counts.tolist(), *release.bars.counts.tolist()}:
             yield from (count + noise.mean_drop() * cells for cells in range(1, 8))
+    if release.budget is not None and len(release.spec.columns) == 1:
+        yield from _forms("; ".join(bucket_texts(release.spec.partitions[0], release.bars.keys)))
     for level in (
         Quantile("0.99"),
         Quantile("0.9"),
@@ -164,7 +183,7 @@ def _forms(value: Any) -> Iterator[Any]:
         yield from (each for _, each in numbers_in(str(value)))
         yield from (on_line(value) / micros for micros in (1, 10**6, 60 * 10**6, 3600 * 10**6, 86400 * 10**6))
     elif isinstance(value, dt.date):
-        for moment in (value, value + dt.timedelta(days=1) if value < dt.date(9999, 12, 31) else value):
+        for moment in (value, value + dt.timedelta(days=1) if value.year < 9999 else value):
             yield from (each for _, each in numbers_in(str(moment)))
             yield from (each for _, each in numbers_in(str(moment)[:16]))
             yield from (each for _, each in numbers_in(str(moment)[:10]))

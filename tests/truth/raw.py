@@ -160,6 +160,18 @@ class Raw:
             spot = on_line(v) if self.table.kind in ("number", "integer", "date", "datetime", "boolean") else 0
             yield Item(spot, spot, (*group, place), group, u), (*group, place)
 
+    def touched(self, population: Population) -> int:
+        """Return the number of units that have more ranges, or different values, than they count with."""
+        axes = self.axes if population.counted == "ranges" else [*self.axes[:-1], exactly(self.counting).values[0]]
+        units = self.counting.units
+        if units is None:
+            return 0
+        bars: dict[Any, set[Any]] = defaultdict(set)
+        for item, bar in self._rows(axes):
+            if is_read(item.unit):
+                bars[item.unit].add(bar)
+        return sum(len(each) > units.most for each in bars.values())
+
     def places(self, population: Population) -> Counter[tuple[Any, ...]]:
         """Return the numbers of counted values by group and bucket."""
         return Counter(item.place for item in self.items(population))

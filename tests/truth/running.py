@@ -103,6 +103,12 @@ def random_cases(count: int, first: int = 0, **fixed: Any) -> Iterator[Case | No
             yield Case(seed, table, request, release)
 
 
+def released(table: Table, request: Request, seed: int = 0) -> Case:
+    """Release a table, with the salt of its units known."""
+    with patch.object(run, "fresh_salt", lambda: SALT):
+        return Case(seed, table, request, flexdp.release(table.frame(), "v", **request.parameters))
+
+
 def judged(count: int, first: int = 0) -> Tally:
     """Judge the claims of random releases."""
     tally = Tally()

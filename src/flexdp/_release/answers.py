@@ -22,13 +22,14 @@ from flexdp._core.display import card, sentence
 from flexdp._core.exact import float_up, said, to_double
 from flexdp._release.answerable import check_kind
 from flexdp._release.asked_promises import MeanPromise, RankPromise
-from flexdp._release.claims import Claim
-from flexdp._release.interpolation import Profile, difference, on_line
-from flexdp._release.limits import NO_LIMITS, Limits
+from flexdp._release.claims import Claim, Population
+from flexdp._release.interpolation import Profile, at_place, difference, on_line
 from flexdp._release.ranges import bucket_ends
+from flexdp._release.reconcile import Fact, cut, level_in, reconcile
 from flexdp.buckets.base import MEASURES
 from flexdp.buckets.edges import Edges
 from flexdp.buckets.ends import is_open
+from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
 from flexdp.buckets.partition import Partition
 from flexdp.buckets.width import Width
@@ -188,7 +189,7 @@ class Reader:
     ``index`` has the counts by bucket index, ``centres`` by bucket centre. ``summed`` is the number of buckets, each
     with a loss of its own, that one count adds up, None where it is not public; ``public`` tells that no group was
     found in the data; ``paid`` is a certified bound on all missing contributions. ``cells`` is the number of released
-    buckets that each count adds up, None where that is one. ``limits`` are quantiles that were asked for.
+    buckets that each count adds up, None where that is one. ``facts`` are quantiles that were asked for.
     """
 
     partition: Partition
@@ -199,7 +200,7 @@ class Reader:
     public: bool = True
     paid: int | None = None
     cells: NDArray[np.int64] | None = None
-    limits: Limits = NO_LIMITS
+    facts: tuple[Fact, ...] = ()
 
     @property
     def shortfall(self) -> int | None:
@@ -265,7 +266,7 @@ class Reader:
         index = self.index.keys[place : place + 1]
         hull = self._hull(level)
         interval = None if hull is None else self._interval(*hull)
-        value, opened = self.limits.quantile(self.profile, level, interval)
+        value, opened = self._estimate(statistic, level, interval)
         accuracy = self._accuracy(statistic, self.partition.count, index)
         if accuracy is not None:
             apart = self._apart(value, to_python(index[0]))
@@ -331,7 +332,37 @@ class Reader:
         """The counts corrected for their mean loss, and spread over their buckets."""
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
         keys, counts = self.index.keys, self.index.counts
-        return Profile(self.partition, keys, counts, self.noise.mean_drop(), self.cells, self.limits.ends)
+        known = {level_in(fact.quantity): fact.point for fact in self.facts}
+        ends = known.get(Fraction(0)), known.get(Fraction(1))
+        return Profile(self.partition, keys, counts, self.noise.mean_drop(), self.cells, ends)
+
+    def _estimate(self, statistic: Statistic, level: Fraction, interval: tuple[Any, Any] | None) -> tuple[Any, Any]:
+        """A quantile inside its bucket, or the interval that certainly holds it, and between asked answers; and None.
+
+        In an open bucket, which no asked answer closes, it is the edge and the bucket; None and the bucket in one that
+        holds everything.
+        """
+        assert not isinstance(self.partition, Grid)  # of which no quantile is asked
+        found = self.profile.quantile(level)
+        index = to_python(self.index.keys[found.place])
+        edges = bucket_ends(self.partition, index)
+        levels = [at for fact in self.facts if (at := level_in(fact.quantity)) is not None]
+        below = is_open(self.partition, index, above=False) and not any(at <= level for at in levels)
+        above = is_open(self.partition, index, above=True) and not any(at >= level for at in levels)
+        if below and above:
+            return None, index
+        if below or above:
+            edge = edges[0] if above else edges[1]
+            nearest = cut(on_line(edge), *map(_finite, (-math.inf, math.inf) if interval is None else interval))
+            return (edge, index) if nearest == on_line(edge) else (at_place(self.partition.kind, nearest), None)
+        if found.value is None or isinstance(self.partition, Exact):  # a value that occurs
+            return found.value, None
+        low, high = map(_finite, edges if interval is None else interval)
+        population = self.facts[0].population if self.facts else Population()
+        own = Fact(quantity=statistic, population=population, low=low, high=high, point=on_line(found.value))
+        point = reconcile((*self.facts, own))[-1].point
+        assert point is not None
+        return (found.value if point == own.point else at_place(self.partition.kind, point)), None
 
     def _apart(self, value: Any, index: Any) -> Fraction:
         """The furthest that anything in a bucket can be from a value, in the unit of errors."""
@@ -535,6 +566,11 @@ class Reader:
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
         first, last = self._inner_end(low, above=False), self._inner_end(high, above=True)
         return -math.inf if first is None else first, math.inf if last is None else last
+
+
+def _finite(end: Any) -> Fraction | None:
+    """The place of an end; None of an infinite one."""
+    return None if _is_infinite(end) else on_line(end)
 
 
 def _is_infinite(value: Any) -> bool:

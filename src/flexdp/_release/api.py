@@ -203,8 +203,8 @@ def release(
         Count values outside the bounds at the nearer end ("clamp") or not at all ("drop"); by column name where columns
         are released separately.
     kind
-        How to read a column that declares no type, or whose type pandas has inferred from its cells: "integer",
-        "number", "text", "date", "datetime" or "boolean".
+        How to read a column that declares no type, or whose type pandas has inferred from its cells (default
+        "number"): "integer", "number", "text", "date", "datetime" or "boolean".
     zone
         The time zone in which a column of datetimes with time zones is read.
     by, groups

@@ -46,16 +46,25 @@ class Column:
     decades
         All values are below 10^decades in magnitude, whatever the data: the limits of the calendar; 1 where there are
         none.
+    calendar
+        The times of the years 1 to 9999, of which all values are; everything, of numbers.
     """
 
     scale: Scale
     ends: Span = EVERYTHING
     decades: int = 1
+    calendar: Span = EVERYTHING
 
     @property
     def bounded(self) -> bool:
         """True if the column has public bounds."""
         return self.ends.low is not None
+
+    @property
+    def public(self) -> tuple[int | None, int | None]:
+        """The smallest and the largest value, in units, that any record can have; None where there is none."""
+        low, high = (self.ends.low, self.ends.high) if self.bounded else (self.calendar.low, self.calendar.high)
+        return low, None if high is None else high - 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from flexdp._core.calendar import FIRST_DATETIME, FIRST_DAY, LAST_DATETIME, LAST_DAY
 from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, Domain, sequence
 from flexdp._core.exact import Number, exact, number_text
 from flexdp._core.faults import concealed
@@ -19,6 +20,7 @@ from flexdp._release.spec import Spec, group_index, group_labels
 from flexdp.errors import InputError, P
 from flexdp.noise.bits import Bits
 from flexdp.sharp.automatic import DroppedBars
+from flexdp.sharp.ranks import EVERYTHING, Span
 
 if TYPE_CHECKING:
     from flexdp.sharp.ranks import Ranks, Request
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups", "of_units"]
 
+_CALENDAR = {"date": Span(FIRST_DAY, LAST_DAY + 1), "datetime": Span(FIRST_DATETIME, LAST_DATETIME + 1)}
 _BUCKETS = ("width", "relative", "edges", "beta", "exact")
 _SHARE = Domain(name="split", low=Fraction(0), remedy=("Give the share of each, for example ", P("split", [1, 1]), "."))
 
@@ -174,8 +177,14 @@ def _shares(split: Sequence[Number] | None) -> tuple[Fraction, Fraction]:
 
 def asked_column(spec: Spec) -> Column:
     """Return the public description of the column that is asked about."""
-    decades = {"date": 7, "datetime": 18}.get(spec.kinds[0], 1)  # days, microseconds of the years 1 to 9999
-    return Column(scale=scale_of(spec.kinds[0]), ends=ends_of(spec.partitions[0]), decades=decades)
+    kind = spec.kinds[0]
+    decades = {"date": 7, "datetime": 18}.get(kind, 1)  # days, microseconds of the years 1 to 9999
+    return Column(
+        scale=scale_of(kind),
+        ends=ends_of(spec.partitions[0]),
+        decades=decades,
+        calendar=_CALENDAR.get(kind, EVERYTHING),
+    )
 
 
 def asked_query(

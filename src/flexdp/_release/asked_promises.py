@@ -29,7 +29,15 @@ from flexdp.sharp.prior import universal
 from flexdp.sharp.promise import count_error, ladder_overshoot, ladder_records, least_weight, rank_error
 from flexdp.sharp.tails import SharpAnswer
 
-__all__ = ["GAMMA", "MeanPromise", "RankPromise", "count_promise", "mean_promise", "rank_promises"]
+__all__ = [
+    "GAMMA",
+    "MeanPromise",
+    "RankPromise",
+    "averaged_records",
+    "count_promise",
+    "mean_promise",
+    "rank_promises",
+]
 
 _HALF = Fraction(1, 2)
 _DIGITS = 15  # an anchor is rounded to so many
@@ -70,12 +78,12 @@ class RankPromise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanPromise:
-    """The bounds that an asked mean or sum keeps together, with probability at least 1 − ``gamma``.
+    """The bounds that an asked mean keeps, and those that a sum keeps, each with probability at least 1 − ``gamma``.
 
     Parameters
     ----------
     gamma
-        The chance that they fail.
+        The chance that a bound fails; with it that of ``outside``.
     mean, total
         Greatest distance from the mean and the sum of the values limited to the ends; of no mean, where it is not
         certain enough that there are records.
@@ -284,7 +292,11 @@ class _Promises:
             middle = (low + high) // 2
             failing = sum(ladder_overshoot(self._rates(each), each.target or 0, middle) for each in ladders)
             low, high = (low, middle) if failing <= GAMMA else (middle, high)
-        return None if high > _MOST_RUNGS or place < high else rungs[place - high]
+        if high > _MOST_RUNGS or place < high:
+            return None
+        last = self.asked.column.public[side > 0]
+        nowhere = last is not None and rungs[place - high] * side >= last * side
+        return None if nowhere else rungs[place - high]  # no record lies beyond a public end
 
     def _on_ladder(self, answer: SharpAnswer, rungs: Sequence[int]) -> bool:
         """True if a ladder could have given this value."""
@@ -317,27 +329,68 @@ def mean_promise(asked: Asked, averaged: Averaged) -> MeanPromise | None:
     Returns
     -------
     MeanPromise or None
-        z = ln(4/γ)/ε bounds both noises by z·K; then the mean is off by at most (U − L)·z/ñ + h/2, and the sum by at
-        most z·(|L| + |U|) + n·h/2, n ≤ ñ + 2z. Doubles in a tally, which engines use for large integers too, are off
-        by ten roundings of at most 2^−53 of the larger end, hence by less than 2^−49 of it.
+        The bounds.
+
+    Notes
+    -----
+    S₁ = A + X and S₂ = B + Y, where A + B = nK and A/(A + B) = f is the mean's place between the ends L and U = L + W.
+    Then S₁/(S₁ + S₂) − f = ((1 − f)X − fY)/(S₁ + S₂) exactly, and the sum L·n + W·S₁/K is off by (U·X + L·Y)/K. Both
+    are weighed averages of two noises, the second |L| + |U| times one, with any signs. Such an average exceeds t·K/ε +
+    1/2 with a probability of at most e^−t from t = 2 on:
+
+    * |X| exceeds m with probability 2r^(m+1)/(1 + r), r = e^(−ε/K), so it is at most 1/2 more than an exponential
+      variable of mean K/ε, and its sign is independent of it;
+    * where the two terms have one sign, they add up, and a weighed average of two such variables exceeds t with
+      probability at most e^−t from t = 1.26 on, the worst weights being 1 and 0;
+    * where they have different signs, the larger of them counts, which exceeds t with probability at most
+      e^(−t/a) + e^(−t/b), weights a + b = 1, hence at most e^−t from t = 2 on.
+
+    With z = ln(1/γ)/ε + 1/2K the mean is off by at most W·z/ñ, ñ = (S₁ + S₂)/K, and the sum by z·(|L| + |U|). Values
+    that do not lie on the steps are rounded to them, by h/2 each; of the number n of these a tenth of γ says that it is
+    at most ñ + 2z. Integers in steps of 1 are not rounded. Doubles in a tally, which engines use for large integers
+    too, are off by ten roundings of at most 2^−53 of the larger end, hence by less than 2^−49 of it.
     """
     if averaged.low is None or averaged.tally is None or averaged.sums is None or min(averaged.sums) <= 0:
         return None
     found = asked.column.ends.low is None
     gamma = GAMMA / 2 if found else GAMMA
-    off = averaged.error(gamma)
-    if off is None:
-        return None
     scale, tally = averaged.scale, averaged.tally
-    low, high, step = abs(scale.value(tally.low)), abs(scale.value(tally.high)), scale.value(tally.step)
-    rounding = Fraction(0) if scale.integral and max(low, high) < 2**53 else max(low, high) / 2**49
-    z = log_above(4 / gamma) / averaged.epsilon
-    total = z * (low + high) + (averaged.records + 2 * z) * (step / 2 + rounding)
+    low, high, step = scale.value(tally.low), scale.value(tally.high), scale.value(tally.step)
+    largest, size = max(abs(low), abs(high)), abs(low) + abs(high)
+    doubles = Fraction(0) if scale.integral and largest < 2**53 else largest / 2**49
+    rounded = doubles if scale.integral and tally.step == 1 else doubles + step / 2
+    z = _noise(averaged, gamma)
+    total = size * z
+    if rounded:
+        most = averaged.records + 2 * _noise(averaged, gamma / 10)
+        total = size * _noise(averaged, gamma * Fraction(9, 10)) + most * rounded
     outside = None
     if found:
         ends = averaged.epsilon * _ENDS_SHARE / (1 - _ENDS_SHARE)
         assert averaged.anchor is not None
         rungs = max(len(set(asked.rules.rungs(scale, averaged.anchor, side, asked.column.ends))) for side in (-1, 1))
         outside = ladder_records(ends * (1 - asked.rules.mean_threshold), 0, rungs, GAMMA / 4)
-    mean = off + rounding if asked.has_mean(averaged) else None
-    return MeanPromise(gamma=GAMMA, mean=mean, total=total, outside=outside)
+    mean = (high - low) * z / averaged.records + rounded
+    return MeanPromise(gamma=GAMMA, mean=mean if asked.has_mean(averaged) else None, total=total, outside=outside)
+
+
+def averaged_records(averaged: Averaged) -> int:
+    """Return how far the number of records that two sums tell is off at most, except with probability 1/20.
+
+    Parameters
+    ----------
+    averaged
+        The sums, between public ends.
+
+    Returns
+    -------
+    int
+        Both noises together are at most 2z·K by the same argument; the number itself was rounded by at most 1/2.
+    """
+    return math.floor(2 * _noise(averaged, GAMMA) + _HALF)
+
+
+def _noise(averaged: Averaged, gamma: Fraction) -> Fraction:
+    """z: a weighed average of the two noises is at most z·K, except with probability γ."""
+    assert averaged.tally is not None
+    return log_above(1 / gamma) / averaged.epsilon + Fraction(1, 2 * averaged.tally.cells)

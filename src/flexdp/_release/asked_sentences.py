@@ -6,6 +6,7 @@ import datetime as dt
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from flexdp._core.calendar import (
@@ -15,28 +16,21 @@ from flexdp._core.calendar import (
     LAST_DAY,
     date_at,
     datetime_at,
-    days_since_epoch,
-    micros_since_epoch,
 )
 from flexdp._core.exact import number_text, to_double
 from flexdp._core.text import plural, thousands
 from flexdp._release.answerable import repeats_units
-from flexdp._release.answers import Answer, Reader, Reading
+from flexdp._release.answers import Answer, Reader
 from flexdp._release.asked import Asked, Result
-from flexdp._release.asked_promises import (
-    GAMMA,
-    MeanPromise,
-    RankPromise,
-    count_promise,
-    mean_promise,
-    rank_promises,
-)
+from flexdp._release.asked_facts import AskedFacts, quantile_of
+from flexdp._release.asked_promises import GAMMA, MeanPromise, RankPromise, averaged_records, count_promise
 from flexdp._release.asking import level_of
-from flexdp._release.estimates import guaranteed
-from flexdp._release.filtered import range_of_filter
-from flexdp._release.limits import NO_LIMITS, Limits
-from flexdp._release.ranges import figure, length_words, outward, value_words
-from flexdp._release.sentences import Words, is_capped, label, record_count, unit_id
+from flexdp._release.claims import CERTAIN, Between, Beyond, Claim, Digits, Population, Quantity
+from flexdp._release.estimates import certain_ends, guaranteed
+from flexdp._release.moments import moment
+from flexdp._release.ranges import bounds_text, figure, length_words, outward, value_words
+from flexdp._release.reconcile import Fact
+from flexdp._release.sentences import Words, label, record_count, unit_id
 from flexdp._release.spec import Spec
 from flexdp.guarantees import percent_text
 from flexdp.sharp.exponentials import log_above
@@ -46,6 +40,9 @@ from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Rang
 __all__ = ["SURE", "Telling", "counted", "statistic_of"]
 
 SURE = f"With {percent_text(float(1 - GAMMA))} probability"
+_UNKNOWN = "unknown"
+_LIES = "lies far outside everything else that is known"
+_ASTRAY = f"The answer that was drawn {_LIES}."
 _STATISTICS: dict[str, Statistic] = {"max": Max(), "min": Min(), "median": Median(), "range": Range(), "iqr": IQR(),
                                      "count": Count(), "sum": Sum(), "mean": Mean()}  # fmt: skip
 
@@ -76,6 +73,16 @@ class Telling:
     result: Result
     words: Words
     reader: Reader | None = None
+
+    @cached_property
+    def known(self) -> AskedFacts:
+        """The drawn answers, each cut to what everything else that is published leaves possible."""
+        return AskedFacts(self.asked, self.result, self.words, self.reader)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The quantiles that were asked for and are known, which limit those that are read off buckets."""
+        return self.known.quantiles
 
     def all(self) -> list[Answer]:
         """Return an answer for every statistic that was asked for, in their order."""
@@ -113,40 +120,43 @@ class Telling:
         seen, epsilon = self.result.records_about or 0, self.asked.count_epsilon
         if self.result.listed is not None:
             return self._listed_records(self.result.listed, epsilon)
-        text = f"about {thousands(seen)}"
         if epsilon is not None:
             off = count_promise(epsilon)
         else:
             mean = self.result.mean
             assert mean is not None
-            off = math.ceil(2 * log_above(4 / GAMMA) / mean.epsilon) + 1
-        statement = f"{self._number}: {text}. {SURE} this is off by at most {thousands(off)}."
-        return Answer(name="number of records", value=seen, accuracy=None, statement=statement, text=text)
+            off = averaged_records(mean)
+        return self._counted(seen, off)
 
     def _listed_records(self, left: int, epsilon: Fraction | None) -> Answer:
         """The number of records of a listed group: at least what was left of it, and at most D more."""
         listing = self.asked.budget.listing
         assert listing is not None
         most = left + listing.noise.max_drop
-        sure = f"The exact number is guaranteed to lie between {thousands(left)} and {thousands(most)}."
-        sure = self.words.so_counted(sure)
         if self.result.count is None or epsilon is None:
-            text = f"at least {thousands(left)}"
-            statement = f"{self._number}: {text}. {sure}"
-            return Answer(
-                name="number of records",
-                value=left,
-                accuracy=None,
-                statement=statement,
-                text=text,
-                interval=(left, most),
-            )
-        seen = min(max(self.result.count, left), most)
-        text = f"about {thousands(seen)}"
-        off = f"{SURE} this is off by at most {thousands(count_promise(epsilon))}."
-        statement = f"{self._number}: {text}. {off} {sure}"
+            return self._counted(None, 0, (left, most))
+        return self._counted(min(max(self.result.count, left), most), count_promise(epsilon), (left, most))
+
+    def _counted(self, seen: int | None, off: int, ends: tuple[int, int] | None = None) -> Answer:
+        """A number of records: drawn, off by so much at most; and certain ends."""
+        value = seen if seen is not None else ends[0] if ends is not None else 0
+        text = f"{'at least' if seen is None else 'about'} {thousands(value)}"
+        told, claims = [f"{self._number}: {text}."], []
+        if seen is not None:
+            told.append(f"{SURE} this is off by at most {thousands(off)}.")
+            claims += [*self._about(Count(), seen), self._sure_of(Count(), seen - off, seen + off)]
+        if ends is not None:
+            low, high = map(thousands, ends)
+            told.append(self.words.so_counted(f"The exact number is guaranteed to lie between {low} and {high}."))
+            claims.append(self._sure_of(Count(), *ends, confidence=CERTAIN))
         return Answer(
-            name="number of records", value=seen, accuracy=None, statement=statement, text=text, interval=(left, most)
+            name="number of records",
+            value=value,
+            accuracy=None,
+            statement=" ".join(told),
+            text=text,
+            interval=ends,
+            claims=tuple(claims),
         )
 
     @property
@@ -157,81 +167,168 @@ class Telling:
         headline = self.words.headline(Count())
         return headline.replace(f"Number of units{unit_id(spec)}", "Number of values", 1) if several else headline
 
+    def _head(self, statistic: Statistic) -> str:
+        """The subject of a quantile; where values beyond public bounds count at them, with these."""
+        head = self.words.headline(statistic)
+        if self.known.bounds is None:
+            return head
+        return f"{head}, limited to {bounds_text(self.words.spec.partitions[0])}"
+
     def _quantile(self, statistic: Statistic, level: Fraction) -> Answer:
-        found = self.result.at(level)
+        found, fact = self.result.at(level), self.known.drawn(level)
         assert found is not None
-        reading, units = self._sure(level), self.units(level)
-        promise = self.promises[level]
+        if fact.unknown or fact.point is None:
+            return self._unknown(statistic, level)
+        reading, units = self.known.sure(level), self._units(fact.point)
+        promise = replace(self.known.promises[level], reaches=self.known.reaches(level))
         inward = units < found.value if level > Fraction(1, 2) else units > found.value
         if inward and 0 < level < 1 and promise.step is None:
             promise = replace(promise, beyond=None)  # it bounded the records beyond another value
-        text = self.about(units)
+        shown, named = self._shown(level, units, promise)
+        beyond = self.known.is_beyond_calendar(found.value)
+        text = self.about(found.value if beyond else shown)
         where = "" if reading is None or self.reader is None else guaranteed(self.reader.partition, reading)
         sure = f" The exact {label(statistic)} is guaranteed to {where}." if where else ""
-        told = self.words.so_counted(self._promised(statistic, promise))
+        claims = [*self._about(statistic, self.value(shown)), *self._promise_claims(statistic, promise, named)]
+        if where and reading is not None and self.reader is not None:
+            low, high = certain_ends(self.reader.partition, reading)
+            claims.append(self._sure_of(statistic, low, high, confidence=CERTAIN))
+        told = self.words.so_counted(self._promised(statistic, promise, None if named == shown else named))
         return Answer(
             name=label(statistic),
             value=self.value(units),
             accuracy=None,
-            statement=f"{self.words.headline(statistic)}: {text}. {told}{sure}",
+            statement=f"{self._head(statistic)}: {text}. {told}{sure}",
             text=text,
             interval=None if reading is None else reading.interval,
             promise=promise,
+            claims=tuple(claims),
         )
 
-    def units(self, level: Fraction) -> int:
-        """Return the answer at a level, in units, within what the filter allows and what public buckets guarantee."""
-        found, reading = self.result.at(level), self._sure(level)
-        assert found is not None
-        units = found.value
-        for ends in (range_of_filter(self.words.spec), (None, None) if reading is None else reading.interval):
-            low, high = ends or (None, None)
-            units = units if low is None else max(units, self._units(low))
-            units = units if high is None else min(units, self._units(high))
-        return units
+    def _unknown(self, statistic: Statistic, level: Fraction | None) -> Answer:
+        """An answer that was drawn far outside everything else that is known: read off buckets, or none at all."""
+        reader = self.known.reader_of_same
+        if reader is not None and len(reader.index):
+            reader = replace(reader, facts=self.facts)
+            if level is None and isinstance(statistic, Mean | Sum):
+                read = moment(reader, self.words, statistic)
+            elif isinstance(statistic, Max | Min):
+                read = self.words.answer(reader.extreme(statistic))
+            else:
+                read = self.words.answer(reader.quantile(statistic, level or Fraction(0)))
+            return replace(read, statement=f"{read.statement} {_ASTRAY}")
+        told = f"{self._head(statistic)}: {_UNKNOWN}. {_ASTRAY}"
+        return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text=_UNKNOWN)
 
-    @property
-    def limits(self) -> Limits:
-        """The quantiles that were asked for, which limit those that are read off buckets; none of other values."""
-        if is_capped(self.words.spec):
-            return NO_LIMITS
-        found = () if self.result.levels is None or self.result.levels.too_few else self.result.levels.answers
-        return Limits(tuple((each.level, self.value(self.units(each.level))) for each in found))
+    def _shown(self, level: Fraction, units: int, promise: RankPromise) -> tuple[int, int]:
+        """The answer as it is printed, and as its promise names it, which may need more digits.
 
-    def _sure(self, level: Fraction) -> Reading | None:
-        """The interval of a quantile that buckets guarantee; None where they count other values, or are not public."""
-        spec = self.words.spec
-        if self.reader is None or is_capped(spec):
-            return None  # a unit may count with other values in its buckets
-        reading = self.reader.quantile(Quantile(level), level)
-        return None if reading.interval is None else reading
+        A promise speaks of values with so many decimals, so further ones change no rank. A tenth of what the promised
+        ranks amount to, between the nearest answers, is as fine as the value itself is shown.
+        """
+        scale = self.asked.column.scale
+        if promise.between is None or promise.decimals is None or self.words.spec.kinds[0] not in ("integer", "number"):
+            return units, units
+        fact = self.known.drawn(level)
+        named = _to_grain(units, scale.ten(-promise.decimals))
+        if self._units(self._cut(scale.value(named), level)) != named:
+            named = units
+        error, shown = self._values_of(level, promise.between), named
+        if error:
+            power = math.floor(math.log10(to_double(error))) - 1
+            if power > -promise.decimals:
+                coarse = _to_grain(units, scale.ten(power))
+                if self._units(self._cut(scale.value(coarse), level)) == coarse:
+                    shown = coarse
+        assert fact.point is not None
+        return shown, named
 
-    def _units(self, value: Any) -> int:
-        """An end of a bucket in units; an open end is that of all values."""
-        if isinstance(value, float) and math.isinf(value):
-            return self.asked.column.scale.limit * (1 if value > 0 else -1)
-        if isinstance(value, dt.datetime):
-            return micros_since_epoch(value)
-        if isinstance(value, dt.date):
-            return days_since_epoch(value)
-        return self.asked.column.scale.units(value)
+    def _values_of(self, level: Fraction, ranks: int) -> Fraction | None:
+        """About how far apart so many ranks are, by the nearest answers below and above; None where there is none."""
+        known = [(each.level, fact.point) for each, fact in self._levels() if fact.point is not None]
+        places = [place for place, (at, _) in enumerate(known) if at == level]
+        seen = self.result.records_about
+        if not places or not seen:
+            return None
+        (low, first), (high, last) = known[max(0, places[0] - 1)], known[min(len(known) - 1, places[0] + 1)]
+        if low in (0, 1) and high in (0, 1):
+            return None  # the ends tell nothing of the middle
+        low, first = known[places[0]] if low == 0 else (low, first)
+        high, last = known[places[0]] if high == 1 else (high, last)
+        return None if first == last else (last - first) * ranks / ((high - low) * seen)
 
-    @property
-    def promises(self) -> dict[Fraction, RankPromise]:
-        """The promises of all quantiles, by level."""
-        return rank_promises(self.asked, self.result)
+    def _levels(self) -> list[tuple[Any, Fact]]:
+        levels = () if self.result.levels is None else self.result.levels.answers
+        return [(each, self.known.drawn(each.level)) for each in levels]
 
-    def _promised(self, statistic: Statistic, promise: RankPromise) -> str:
+    def _cut(self, place: Fraction, level: Fraction) -> Fraction:
+        """A place within what is certain of a level, and between the answers around it."""
+        fact = self.known.drawn(level)
+        points = [(each.level, other.point) for each, other in self._levels() if other.point is not None]
+        lows = [point for at, point in points if at < level] + ([] if fact.low is None else [fact.low])
+        highs = [point for at, point in points if at > level] + ([] if fact.high is None else [fact.high])
+        return min([max([place, *lows]), *highs])
+
+    def _units(self, place: Fraction) -> int:
+        return self.asked.column.scale.exactly(place)
+
+    def _about(self, quantity: Quantity, value: Any, population: Population | None = None) -> list[Claim]:
+        """The claim of an estimate."""
+        whole = self.known.population() if population is None else population
+        return [Claim(quantity=quantity, population=whole, relation="is about", lower=value, upper=value)]
+
+    def _sure_of(
+        self,
+        quantity: Quantity,
+        low: Any,
+        high: Any,
+        *,
+        confidence: Fraction = 1 - GAMMA,
+        strict: bool = False,
+        population: Population | None = None,
+        given: Digits | None = None,
+    ) -> Claim:
+        """The claim that a quantity lies between two ends, except with a probability."""
+        whole = self.known.population() if population is None else population
+        return Claim(
+            quantity=quantity,
+            population=whole,
+            lower=low,
+            upper=high,
+            confidence=confidence,
+            strict=strict,
+            given=given,
+        )
+
+    def _promise_claims(self, statistic: Statistic, promise: RankPromise, named: int) -> list[Claim]:
+        """The claims of a promise about ranks."""
+        if promise.between is not None:
+            timed = self.words.spec.kinds[0] in ("date", "datetime")
+            given = None if timed or promise.decades is None else Digits(promise.decades, promise.decimals or 0)
+            between = Between(self.value(named), statistic)
+            return [self._sure_of(between, 0, promise.between, given=given)]
+        if promise.beyond is None:
+            return []
+        upper = _is_upper(statistic)
+        limit = self.value(named if promise.step is None else promise.step)
+        claims = [self._sure_of(Beyond(limit, above=upper), 0, promise.beyond)]
+        if promise.reaches is not None:
+            ends = (self.value(promise.reaches), None) if upper else (None, self.value(promise.reaches))
+            claims.append(self._sure_of(statistic, *ends, strict=True))
+        return claims
+
+    def _promised(self, statistic: Statistic, promise: RankPromise, named: int | None) -> str:
         spec = self.words.spec
         timed = spec.kinds[0] in ("date", "datetime")
+        it = "it" if named is None else value_words(self.value(named))
         if promise.between is not None:
             return (
                 f"{SURE} at most {counted(spec, promise.between)} {'lies' if promise.between == 1 else 'lie'} between "
-                f"it and the exact {label(statistic)}{self._condition(promise)}."
+                f"{it} and the exact {label(statistic)}{self._condition(promise)}."
             )
         if promise.beyond is None:
             return "No bound on its rank is stated."
-        upper = isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > Fraction(1, 2))
+        upper = _is_upper(statistic)
         side = {True: ("before", "after"), False: ("below", "above")}[timed][upper]
         limit = "it" if promise.step is None else value_words(self.value(promise.step))
         verb = "is" if promise.beyond == 1 else "are"
@@ -259,19 +356,31 @@ class Telling:
         return where if any(each.target is None for each in drawn) else f"{where} and near the median"
 
     def _difference(self, word: str, statistic: Statistic) -> Answer:
-        low, high = (self.units(level) for level in _ends(word))
+        facts = [self.known.drawn(level) for level in _ends(word)]
+        head = self._head(statistic)
+        if any(fact.point is None for fact in facts):
+            names = [label(quantile_of(level)) for level, fact in zip(_ends(word), facts, strict=True) if fact.unknown]
+            told = f"{head}: {_UNKNOWN}. The answer drawn for the {' and the '.join(names)} {_LIES}."
+            return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text=_UNKNOWN)
+        low, high = (
+            self._shown(level, self._units(fact.point or Fraction(0)), self.known.promises[level])[0]
+            for level, fact in zip(_ends(word), facts, strict=True)
+        )
         first, second = self.value(low), self.value(high)
         scale = self.asked.column.scale
         number = scale.value(high - low)
         value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
         text = f"about {length_words(value) if isinstance(value, dt.timedelta) else figure(number)}"
         outer = "earliest and the latest" if isinstance(first, dt.date) else "lowest and the highest"
-        names = "25th and the 75th percentile" if word == "iqr" else f"{outer} value"
+        names_of = "25th and the 75th percentile" if word == "iqr" else f"{outer} value"
         ends = f"{value_words(first)} and {value_words(second)}"
-        statement = (
-            f"{self.words.headline(statistic)}: {text}. It is the difference of the answers for the {names}, {ends}."
+        statement = f"{head}: {text}. It is the difference of the answers for the {names_of}, {ends}."
+        claims = [*self._about(statistic, value)]
+        for level, end in zip(_ends(word), (first, second), strict=True):
+            claims += self._about(quantile_of(level), end)
+        return Answer(
+            name=label(statistic), value=value, accuracy=None, statement=statement, text=text, claims=tuple(claims)
         )
-        return Answer(name=label(statistic), value=value, accuracy=None, statement=statement, text=text)
 
     def _average(self, word: str, statistic: Statistic) -> Answer:
         found = self.result.mean
@@ -280,33 +389,58 @@ class Telling:
             return self._too_few(statistic, "mean", found.records_about, self.asked.rules.few_for_mean)
         if word == "mean" and not self.asked.has_mean(found):
             return self._too_few(statistic, "mean", found.records_about, math.ceil(4 * log_above(4 / GAMMA)))
-        number = found.mean if word == "mean" else found.total
-        promise = mean_promise(self.asked, found)
-        value = to_double(number)
-        shown = _rounded(number, promise, word)
+        fact = self.known.total(word)
+        if fact.unknown or fact.point is None:
+            return self._unknown(statistic, None)
+        drawn, promise = found.mean if word == "mean" else found.total, self.known.mean_promise
+        whole = word == "sum" and self.asked.column.scale.integral
+        shown = _rounded(fact.point, promise, word, whole=whole)
         text = f"about {figure(shown)}"
-        head = f"{self.words.headline(statistic)}: {text}."
+        head, claims = f"{self.words.headline(statistic)}: {text}.", []
         if found.tally is None or promise is None:
             told = "No bound on its error is stated."
+            claims = self._about(statistic, shown)
         else:
             high = found.tally.high if found.high is None or not self.asked.column.bounded else found.high
-            told = self._mean_promised(word, promise, found.tally.low, high, abs(shown - number))
+            told, claims = self._mean_promised(statistic, promise, (found.tally.low, high), shown, drawn)
             told = self.words.so_counted(told)
         return Answer(
-            name=label(statistic), value=value, accuracy=None, statement=f"{head} {told}", text=text, promise=promise
+            name=label(statistic),
+            value=to_double(fact.point),
+            accuracy=None,
+            statement=f"{head} {told}",
+            text=text,
+            promise=promise,
+            claims=tuple(claims),
         )
 
-    def _mean_promised(self, word: str, promise: MeanPromise, low: int, high: int, rounded: Fraction) -> str:
-        bound = promise.mean if word == "mean" else promise.total
+    def _mean_promised(
+        self, statistic: Statistic, promise: MeanPromise, limits: tuple[int, int], shown: Fraction, drawn: Fraction
+    ) -> tuple[str, list[Claim]]:
+        bound = promise.mean if isinstance(statistic, Mean) else promise.total
         assert bound is not None
-        error = outward(bound + rounded, 3, up=True)
-        scale = self.asked.column.scale
-        ends = f"{figure(scale.value(low))}{'–' if low >= 0 else ' to '}{figure(scale.value(high))}"
-        kept = "within" if getattr(self.words.spec.partitions[0], "outside", "clamp") == "drop" else "limited to"
-        told = f"{SURE} it is within {error} of the {word} of the values {kept} {ends}"
+        spec, scale = self.words.spec, self.asked.column.scale
+        low, high = map(scale.value, limits)
+        off = bound + abs(shown - drawn)
+        ends = f"{figure(low)}{'–' if low >= 0 else ' to '}{figure(high)}"
+        cut = getattr(spec.partitions[0], "outside", "clamp") == "drop" and self.asked.column.bounded
+        told = (
+            f"{SURE} it is within {outward(off, 3, up=True)} of the {statistic.name} of the values "
+            f"{'within' if cut else 'limited to'} {ends}"
+        )
+        size, population = _upward(off, 3), self.known.population(limits=None if cut else (low, high))
+        claims = [
+            *self._about(statistic, shown, population),
+            self._sure_of(statistic, shown - size, shown + size, population=population),
+        ]
         if promise.outside is None:
-            return f"{told}."
-        return f"{told}, and at most {counted(self.words.spec, promise.outside)} lie beyond each end."
+            return f"{told}.", claims
+        whole = self.known.population()
+        claims += [
+            self._sure_of(Beyond(end, above=above), 0, promise.outside, population=whole)
+            for end, above in ((low, False), (high, True))
+        ]
+        return f"{told}, and at most {counted(spec, promise.outside)} lie beyond each end.", claims
 
     def _too_few(self, statistic: Statistic, part: str, seen: int, few: int = RULES.few) -> Answer:
         """A refusal that is published: it depends on the noisy number of records alone."""
@@ -321,12 +455,21 @@ class Telling:
         )
         epsilon = self.asked.count_epsilon
         off = 0 if epsilon is None or self.result.listed is not None else count_promise(epsilon)
+        claims = self._about(Count(), max(0, seen))
         if off:
+            claims.append(self._sure_of(Count(), seen - off, seen + off))
             none = ", so there may be none" if seen <= off else ""
             told += f" {SURE} that number is off by at most {thousands(off)}{none}."
         if seen > off:
             told += f" This many would need about ε = {outward(budget.epsilon * few / (seen * share), 2, up=True)}."
-        return Answer(name=label(statistic), value=None, accuracy=None, statement=told, text="too few records")
+        return Answer(
+            name=label(statistic),
+            value=None,
+            accuracy=None,
+            statement=told,
+            text="too few records",
+            claims=tuple(claims),
+        )
 
     def value(self, units: int) -> Any:
         """Return a value in units as Python knows it; dates beyond the years 1 to 9999 are the nearest ones."""
@@ -367,11 +510,32 @@ def _ends(word: str) -> tuple[Fraction, Fraction]:
     return (Fraction(0), Fraction(1)) if word == "range" else (Fraction(1, 4), Fraction(3, 4))
 
 
-def _rounded(number: Fraction, promise: MeanPromise | None, word: str) -> Fraction:
-    """A mean or a sum to about a hundredth of its error, since further digits say nothing."""
+def _is_upper(statistic: Statistic) -> bool:
+    """True if few records lie above it."""
+    return isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > Fraction(1, 2))
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and math.isinf(value)
+
+
+def _to_grain(units: int, grain: int) -> int:
+    """The nearest multiple of a grain, half-way cases upwards."""
+    return (2 * units + grain) // (2 * grain) * grain
+
+
+def _upward(number: Fraction, digits: int) -> Fraction:
+    """The number that :func:`outward` prints, rounded up."""
+    power = math.floor(math.log10(to_double(number))) - digits + 1 if number else 0
+    grain = Fraction(10) ** power
+    return math.ceil(number / grain) * grain
+
+
+def _rounded(number: Fraction, promise: MeanPromise | None, word: str, *, whole: bool) -> Fraction:
+    """A mean or a sum to about a tenth of its error, since further digits say nothing; a sum of integers is one."""
     error = None if promise is None else promise.mean if word == "mean" else promise.total
     if not error:
-        return Fraction(repr(to_double(number)))
-    power = math.floor(math.log10(to_double(error))) - 2
-    grain = Fraction(10) ** power
+        return Fraction(round(number)) if whole else Fraction(repr(to_double(number)))
+    power = math.floor(math.log10(to_double(error))) - 1
+    grain = Fraction(10) ** (max(0, power) if whole else power)
     return round(number / grain) * grain

@@ -36,6 +36,8 @@ def write_auto(document: dict[str, Any], auto: Auto | None, privacy: Privacy) ->
     }
     if auto.budget.answers:
         part["answers"] = str(auto.budget.answers)
+    if auto.shares is None and auto.budget.certify is not None:  # of buckets, the part "certified" has it
+        part["certify"] = str(auto.budget.certify)
     if auto.shares is not None:
         scale = auto.column.scale
         part |= {
@@ -93,7 +95,7 @@ def auto_in(document: dict[str, Any], spec: Spec, *, bucketed: bool) -> Auto:
         _number(privacy["epsilon"]) - answers,
         privacy["delta"],
         most=spec.max_buckets_per_unit,
-        certify=None if certified is None else certified["share"],
+        certify=part.get("certify") if certified is None else certified["share"],
         answers=answers,
     )
     column, seen = asked_column(spec), part["records_about"]

@@ -6,7 +6,7 @@ import datetime as dt
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from flexdp._core.exact import float_up
 from flexdp._release.answers import Applied, Counts, Reading, Tally
@@ -19,6 +19,7 @@ from flexdp._release.claims import (
     Invented,
     Missing,
     MissingShare,
+    Population,
     Quantity,
 )
 from flexdp._release.estimates import (
@@ -33,18 +34,31 @@ from flexdp._release.estimates import (
 from flexdp._release.ranges import printed_ends
 from flexdp.buckets.base import MEASURES
 from flexdp.buckets.grid import Grid
+from flexdp.buckets.partition import Partition
 from flexdp.guarantees import percent_text
 from flexdp.statistics import IQR, Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Support, Top, to_python
-
-if TYPE_CHECKING:
-    from flexdp._release.sentences import Words
 
 __all__ = ["claims_of", "counted_claims"]
 
 _MOST = 1000  # counts that have claims of their own; those beyond have the one of them all
 
 
-def claims_of(words: Words, reading: Reading) -> tuple[Claim, ...]:
+class Worded(Protocol):
+    """What claims need of the words for a part of a release (:class:`flexdp._release.sentences.Words`)."""
+
+    @property
+    def partition(self) -> Partition:
+        """The buckets that the part is counted in."""
+
+    @property
+    def max_drop(self) -> int:
+        """The most records that a bucket can have lost."""
+
+    def population(self, *, limited: bool = False, units: bool = False) -> Population:
+        """The values that a claim is about."""
+
+
+def claims_of(words: Worded, reading: Reading) -> tuple[Claim, ...]:
     """Return what the sentence of an answer claims.
 
     Parameters
@@ -76,14 +90,14 @@ def claims_of(words: Words, reading: Reading) -> tuple[Claim, ...]:
     return tuple(_of_quantile(words, reading, question))
 
 
-def counted_claims(words: Words, quantity: Quantity, tally: Tally, *, units: bool = False) -> Iterator[Claim]:
+def counted_claims(words: Worded, quantity: Quantity, tally: Tally, *, units: bool = False) -> Iterator[Claim]:
     """Yield what is claimed of a number of records: an estimate, and certain ends."""
     population = words.population(units=units)
     yield Claim(quantity=quantity, population=population, relation="is about", lower=tally.about, upper=tally.about)
     yield Claim(quantity=quantity, population=population, lower=tally.lower, upper=tally.upper)
 
 
-def _of_counts(words: Words, reading: Reading) -> Iterator[Claim]:
+def _of_counts(words: Worded, reading: Reading) -> Iterator[Claim]:
     assert reading.index is not None
     index = [_plain(each) for each in reading.index]
     for each, tally in zip(index[:_MOST], reading.tallies, strict=False):
@@ -101,20 +115,20 @@ def _plain(index: Any) -> Any:
     return tuple(found) if isinstance(found, list) else found
 
 
-def _of_list(words: Words, reading: Reading) -> Iterator[Claim]:
+def _of_list(words: Worded, reading: Reading) -> Iterator[Claim]:
     yield Claim(quantity=Invented(), population=words.population(), upper=0)
     yield Claim(quantity=Absent(), population=words.population(), upper=0 if reading.beyond == 0 else words.max_drop)
     yield from _share(words, MissingShare(), reading.beyond)
 
 
-def _share(words: Words, quantity: Quantity, share: Fraction | None) -> Iterator[Claim]:
+def _share(words: Worded, quantity: Quantity, share: Fraction | None) -> Iterator[Claim]:
     printed = "" if share is None else percent_text(float_up(share))
     if printed not in ("", "0%", "100%"):
         most = Fraction(printed.removesuffix("%")) / 100
         yield Claim(quantity=quantity, population=words.population(), upper=most)
 
 
-def _of_extreme(words: Words, reading: Reading, question: Max | Min) -> Iterator[Claim]:
+def _of_extreme(words: Worded, reading: Reading, question: Max | Min) -> Iterator[Claim]:
     assert reading.index is not None and not isinstance(words.partition, Grid)
     low, high = printed_ends(words.partition, to_python(reading.index[0]))
     population, above = words.population(), isinstance(question, Max)
@@ -133,7 +147,7 @@ def _of_extreme(words: Words, reading: Reading, question: Max | Min) -> Iterator
         yield from _share(words, BeyondShare(far, above), reading.beyond)
 
 
-def _of_range(words: Words, reading: Reading, question: Range) -> Iterator[Claim]:
+def _of_range(words: Worded, reading: Reading, question: Range) -> Iterator[Claim]:
     low, high = _lengths(*span_ends(words.partition, reading))
     population = words.population()
     if is_certain(words.partition, reading, words.max_drop):
@@ -154,7 +168,7 @@ def _lengths(low: Any, high: Any, unit: str) -> tuple[Any, Any]:
     return dt.timedelta(microseconds=math.floor(micros[0])), dt.timedelta(microseconds=math.ceil(micros[1]))
 
 
-def _of_quantile(words: Words, reading: Reading, question: Median | Quantile) -> Iterator[Claim]:
+def _of_quantile(words: Worded, reading: Reading, question: Median | Quantile) -> Iterator[Claim]:
     partition = words.partition
     assert reading.index is not None and not isinstance(partition, Grid)
     population = words.population()
@@ -178,7 +192,7 @@ def _of_quantile(words: Words, reading: Reading, question: Median | Quantile) ->
             )
 
 
-def _of_quartiles(words: Words, reading: Reading, question: IQR) -> Iterator[Claim]:
+def _of_quartiles(words: Worded, reading: Reading, question: IQR) -> Iterator[Claim]:
     assert not isinstance(words.partition, Grid)
     population = words.population()
     if reading.opened is None and reading.value is not None:

@@ -17,7 +17,7 @@ from flexdp._core.documents import UnfitError
 from flexdp._core.exact import number_text, upper_text
 from flexdp._core.text import plural, thousands
 from flexdp._release.answers import Answer
-from flexdp._release.claims import Claim, Population, Touched
+from flexdp._release.claims import Claim, Population, Quantity, Touched
 from flexdp._release.ranges import joined
 from flexdp._release.sentences import is_capped, short_name, unit_id
 from flexdp._release.spec import Spec
@@ -71,7 +71,7 @@ class CapReport:
     --------
     >>> report = CapReport(drawn=False, epsilon=Fraction(1, 25), touched=1003, others=30_009)
     >>> report.units, report.off
-    (31012, (110, 220))
+    (31012, (92, 184))
     """
 
     drawn: bool
@@ -187,19 +187,25 @@ def cap_answer(spec: Spec, report: CapReport, whole: Fraction) -> Answer:
         f"the first number is off by at most {thousands(one)} and the second by at most {thousands(both)}; the two "
         f"took {share} of ε."
     )
-    likely = {"population": Population(counted="values" if drawn else "ranges"), "confidence": 1 - _GAMMA}
-    claims = (
-        Claim(quantity=Touched(), lower=max(0, touched - one), upper=touched + one, **likely),
-        Claim(
-            quantity=Count(),
-            lower=max(0, units - both),
-            upper=units + both,
-            population=Population(counted="units"),
-            confidence=1 - _GAMMA,
-        ),
+    limited, everybody = Population(counted="values" if drawn else "ranges"), Population(counted="units")
+    quantities: tuple[tuple[Quantity, Population, int, int], ...] = (
+        (Touched(), limited, touched, one),
+        (Count(), everybody, units, both),
     )
+    claims = []
+    for quantity, population, about, off in quantities:
+        claims += [
+            Claim(quantity=quantity, population=population, relation="is about", lower=about, upper=about),
+            Claim(
+                quantity=quantity,
+                population=population,
+                lower=max(0, about - off),
+                upper=about + off,
+                confidence=1 - _GAMMA,
+            ),
+        ]
     return Answer(
-        name="units beyond the cap", value=touched, accuracy=None, statement=statement, text=text, claims=claims
+        name="units beyond the cap", value=touched, accuracy=None, statement=statement, text=text, claims=tuple(claims)
     )
 
 

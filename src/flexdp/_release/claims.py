@@ -31,6 +31,7 @@ __all__ = [
     "Beyond",
     "BeyondShare",
     "Claim",
+    "Digits",
     "InBucket",
     "InOthers",
     "Invented",
@@ -91,6 +92,14 @@ class Between:
 
     value: Any
     statistic: Statistic
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """The condition that values are below 10^``decades`` in magnitude and have at most ``decimals`` decimals."""
+
+    decades: int
+    decimals: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +184,8 @@ class Claim:
         Whether the quantity lies strictly beyond its ends.
     lost
         The most records that are left out of each bucket, for "is of the rest".
+    given
+        The condition under which the claim is made, where it is made under one.
 
     Examples
     --------
@@ -193,6 +204,7 @@ class Claim:
     confidence: Fraction = CERTAIN
     strict: bool = False
     lost: int = 0
+    given: Digits | None = None
 
     @property
     def is_certain(self) -> bool:

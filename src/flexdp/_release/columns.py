@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flexdp.tables.counting import PerUnit
 
 __all__ = [
+    "GROUP_KINDS",
     "column_names",
     "declared_groups",
     "group_columns",
@@ -30,7 +31,7 @@ __all__ = [
     "sorted_groups",
 ]
 
-_GROUP_KINDS: dict[str, type] = {"text": str, "integer": int, "boolean": bool, "date": dt.date}
+GROUP_KINDS: dict[str, type] = {"text": str, "integer": int, "boolean": bool, "date": dt.date}
 _UNIT_KINDS = ("text", "integer", "date")
 _MOST_GROUPS = 1000
 _MOST_BUCKETS = 10**9  # of one unit; no budget can be shared by as many
@@ -119,8 +120,8 @@ def named_column(table: Table | Named, parameter: str, name: object) -> Column:
 def _group_kind(column: Column, asked: object) -> Kind:
     from flexdp.tables import label_reading
 
-    kind = label_reading(column, asked, parameter="by_kind", kinds=tuple(_GROUP_KINDS))
-    if kind not in _GROUP_KINDS:
+    kind = label_reading(column, asked, parameter="by_kind", kinds=tuple(GROUP_KINDS))
+    if kind not in GROUP_KINDS:
         raise InputError(
             "by",
             f"needs columns of texts, integers, dates or booleans, and {column.label} is declared as "
@@ -193,7 +194,7 @@ def _group_value(value: Any, kind: Kind) -> Any:
         value = value.lower() == "true"
     if isinstance(value, np.integer | np.bool_):
         value = value.item()
-    fits = isinstance(value, _GROUP_KINDS[kind]) and isinstance(value, bool) == (kind == "boolean")
+    fits = isinstance(value, GROUP_KINDS[kind]) and isinstance(value, bool) == (kind == "boolean")
     if not fits or isinstance(value, dt.datetime):
         raise InputError("groups", f"must hold values of the column's kind, {kind}", given=safe_repr(value))
     if isinstance(value, str) and not is_unicode(value):

@@ -14,7 +14,6 @@ from flexdp._core.calendar import MICROSECOND
 from flexdp._core.exact import float_up, number_text, said, to_double, upper_text, value_text
 from flexdp._release.answers import Reading
 from flexdp._release.interpolation import on_line
-from flexdp._release.limits import between
 from flexdp._release.ranges import (
     ANY,
     bucket_ends,
@@ -85,7 +84,10 @@ def printed_estimate(partition: Buckets, reading: Reading) -> Any:
     low, high = reading.interval or bucket_ends(partition, to_python(reading.index[0]))
     ends = [on_line(end) for end in (low, high) if not _is_infinite(end)]
     off = max((abs(end - on_line(value)) for end in ends), default=Fraction(0))
-    return between(_to_error(value, off), low, high)
+    shown = _to_error(value, off)
+    if low is not None and not _is_infinite(low) and shown < low:
+        return low
+    return high if high is not None and not _is_infinite(high) and shown > high else shown
 
 
 def _is_in_opened(reading: Reading) -> bool:
@@ -135,7 +137,13 @@ def among_the_rest(partition: Partition, reading: Reading) -> str:
 def is_elsewhere(partition: Partition, reading: Reading) -> bool:
     """Return True if the estimate lies outside the bucket of the quantile of the records that are left."""
     assert reading.index is not None and not isinstance(partition, Grid)
-    return bool(between(reading.value, *bucket_ends(partition, reading.index[0])) != reading.value)
+    low, high = bucket_ends(partition, reading.index[0])
+    above = not _infinite(low) and on_line(reading.value) < on_line(low)
+    return above or (not _infinite(high) and on_line(reading.value) > on_line(high))
+
+
+def _infinite(end: Any) -> bool:
+    return isinstance(end, float) and math.isinf(end)
 
 
 def iqr_text(partition: Buckets, reading: Reading) -> str:

@@ -45,7 +45,7 @@ from flexdp.buckets.relative import RelativeWidth
 from flexdp.histogram import LARGEST_COUNT
 from flexdp.statistics import to_python
 
-__all__ = ["Profile", "Stretch", "difference", "on_line", "stretch_of"]
+__all__ = ["Profile", "Stretch", "at_place", "difference", "on_line", "stretch_of"]
 
 _FINENESS = 100  # steps of a bucket's width that a value is rounded to, at least
 _FARTHEST = 20  # widths of the neighbour that the scale of an open end spans at most, and one in as many at least
@@ -79,6 +79,17 @@ def on_line(value: Any) -> Fraction:
     if isinstance(value, dt.date):
         return Fraction(days_since_epoch(value))
     return said(value) if isinstance(value, float) else Fraction(value)
+
+
+def at_place(kind: Kind, spot: Fraction) -> Any:
+    """Return the value at a place on the line; the nearest double, if it is a number.
+
+    >>> at_place("number", Fraction(1, 10)), at_place("integer", Fraction(3)), at_place("date", Fraction(2)).isoformat()
+    (0.1, 3, '1970-01-03')
+    """
+    if kind == "number":
+        return to_double(spot)
+    return date_at(int(spot)) if kind == "date" else datetime_at(int(spot)) if kind == "datetime" else int(spot)
 
 
 def difference(high: Any, low: Any) -> Any:

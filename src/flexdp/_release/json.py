@@ -16,7 +16,7 @@ from flexdp._core.domains import integer
 from flexdp._core.exact import json_value
 from flexdp._core.text import is_short, safe_repr
 from flexdp._release.about import NOTHING
-from flexdp._release.columns import declared_groups
+from flexdp._release.columns import GROUP_KINDS, declared_groups
 from flexdp._release.filters import check_readings, check_texts
 from flexdp._release.spec import Spec, group_index, group_labels
 from flexdp._release.stat_words import about_in
@@ -221,6 +221,8 @@ def _spec(document: dict[str, Any]) -> Spec:
     by, by_kinds = tuple(document.get("by", ())), tuple(document.get("by_kind", ()))
     if len(by) != len(by_kinds) or not all(isinstance(name, str) for name in by):
         raise UnfitError("groups without names or kinds")
+    if not all(isinstance(each, str) and each in GROUP_KINDS for each in by_kinds):
+        raise UnfitError("groups of a kind that no groups have")
     groups, zone = document.get("groups"), document.get("zone")
     unit, most, per_unit, named = None, 1, None, [*columns, *by]
     if "max_buckets_per_unit" in privacy:

@@ -230,6 +230,7 @@ def bucket_ends(partition: Buckets, index: int) -> tuple[Any, Any]:
     """
     if isinstance(partition, Exact):
         return partition.edges_of(np.array([index]))[0]
+    index = int(index)  # whose magnitude numpy's integers may not hold
     place = np.array([index], dtype=object if abs(index) >= 2**62 else np.int64)
     ((first, last),) = partition.edges_of(place)
     if partition.kind == "number" and isinstance(partition, Width | Edges):

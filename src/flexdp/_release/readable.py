@@ -146,7 +146,7 @@ class Readable(ABC):
             raise not_asked(word, telling.asked.wanted.words, automatic=self._automatic) from None
         if telling is None or not self._words.spec.same_values:
             return reader
-        return replace(reader, limits=telling.limits)
+        return replace(reader, facts=telling.facts)
 
     def iqr(self) -> Answer:
         """Return the interquartile range.

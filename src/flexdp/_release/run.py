@@ -278,7 +278,7 @@ def _opened(
         countings = _with_units([(_salted(each.counting), cap) for each, _, cap in others])
         count = partial(_counted, others[0][0].table, countings)
         openings.insert(_BEFORE_THE_COUNT, count)
-    tables = [question.table for question, *_ in (*automatic, *others)]
+    tables = [*(question.table for question, _ in automatic), *(question.table for question, *_ in others)]
     if len(openings) > 1 and all(getattr(table, "reads_ahead", False) for table in tables):
         yield from opened_ahead(openings)
         return

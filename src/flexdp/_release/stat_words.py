@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.about import DECLARED, NOTHING, About, declared_about
 from flexdp._release.answerable import check_kind, check_units
 from flexdp._release.answers import Answer
+from flexdp._release.asking import word_of
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.statistics import MaxAtLeast, Quantile, Top
@@ -23,9 +24,61 @@ if TYPE_CHECKING:
     from flexdp._release.readable import Readable
     from flexdp._release.spec import Spec
 
-__all__ = ["MOST_SHOWN", "about_in", "stat_question", "stat_words"]
+__all__ = ["MOST_SHOWN", "about_in", "canonical", "each_once", "stat_question", "stat_words"]
 
 MOST_SHOWN = 50  # statistics that a page shows beside the usual ones
+
+
+def canonical(word: object) -> str:
+    """Return one spelling of a statistic: words that name the same one are compared by it.
+
+    Parameters
+    ----------
+    word
+        A word of ``--stat``.
+
+    Returns
+    -------
+    str
+        The word by which it can be asked for, where it can; else the word itself.
+
+    Examples
+    --------
+    >>> canonical("p99"), canonical("q0.990"), canonical("q0.5"), canonical("top:10"), canonical("counts")
+    ('q0.99', 'q0.99', 'median', 'top:10', 'counts')
+    """
+    try:
+        return word_of(parse_statistic(word)) or str(word)
+    except InputError:
+        return str(word)
+
+
+def each_once(words: Iterable[str], among: Iterable[str] = ()) -> list[str]:
+    """Return the words whose statistics are not named before, nor ``among`` others.
+
+    Parameters
+    ----------
+    words
+        Words of ``--stat``.
+    among
+        Words of statistics that are there already.
+
+    Returns
+    -------
+    list of str
+        As they were spelled, in their order.
+
+    Examples
+    --------
+    >>> each_once(["p99", "max", "q0.99"]), each_once(["p50", "max"], among=["median"])
+    (['p99', 'max'], ['max'])
+    """
+    seen, found = set(map(canonical, among)), []
+    for word in words:
+        if (name := canonical(word)) not in seen:
+            seen.add(name)
+            found.append(word)
+    return found
 
 
 def stat_question(
@@ -97,4 +150,4 @@ def stat_words(stats: object, kinds: Sequence[Kind], spec: Spec | None = None) -
     words = [plain_scalar(each) for each in listed]
     for word in words:
         stat_question(word, set(kinds), points=len(kinds) > 1, spec=spec, parameter="stats")
-    return tuple(dict.fromkeys(str(word) for word in words))
+    return tuple(each_once(str(word) for word in words))

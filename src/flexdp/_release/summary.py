@@ -58,7 +58,7 @@ def summary(
         The ledger and the data set that pays, as for :func:`flexdp.release`.
     width, relative, edges, exact, bounds, outside, kind
         As for :func:`flexdp.release`; by column name where they differ.
-    zone, by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit
+    zone, by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit, cap_report
         As for :func:`flexdp.release`, the same for every column. Columns of groups and units are not released.
     where, derive, rows_are_records, engine, format, delimiter
         As for :func:`flexdp.release`.

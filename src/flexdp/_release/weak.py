@@ -21,7 +21,8 @@ _LARGE_DELTA = Fraction(1, 100)  # warn from here
 def little_privacy(request: Request) -> list[Phrase]:
     """Say what of a request's budget protects little. It is carried out all the same."""
     spent = [each.privacy() for each in (*request.budgets, request.asked) if each is not None]
-    epsilon, delta = sum(each.epsilon for each in spent), sum(each.delta for each in spent)
+    epsilon = sum(each.epsilon for each in spent) + sum(request.caps)
+    delta = sum(each.delta for each in spent)
     found: list[Phrase] = []
     if epsilon > LARGE_EPSILON:
         given = P("epsilon", _Written(number_text(epsilon)))

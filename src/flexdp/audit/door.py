@@ -94,6 +94,16 @@ class Finding:
         The difference, on the smaller table and on the larger one; of a loss, what is claimed and what was found.
     times
         How many findings of this search are alike.
+
+    Examples
+    --------
+    >>> request = "release('v', kind='number', epsilon=1, delta=1e-3)"
+    >>> found = Finding(pair=7, seconds=1.5, form="CSV file", request=request, record="{'v': 'a'}", records=40,
+    ...     what="outcome", one="released", other="DataError")
+    >>> print(found)
+    outcome: CSV file, release('v', kind='number', epsilon=1, delta=1e-3), 40 records and {'v': 'a'}
+        without: released
+        with:    DataError
     """
 
     pair: int
@@ -126,10 +136,16 @@ class Searched:
         How long it took.
     pairs, released, steps
         The number of pairs, of those among them that were released on both sides, and of steps that were compared.
-    forms, options, outcomes
-        How often each form of tables, each parameter, and each end came up.
+    forms, options
+        How often each form of tables and each parameter came up.
     findings
         What was found, each kind once.
+
+    Examples
+    --------
+    >>> found = search(pairs=3, forms=["list"], seed=1)
+    >>> found.statement[:40], list(found.forms), found.findings
+    ('no violation found (3 pairs of neighbour', ['list'], ())
     """
 
     seed: int
@@ -166,6 +182,11 @@ class Searched:
         -------
         dict
             The fields, ``violation`` and ``statement``.
+
+        Examples
+        --------
+        >>> search(pairs=1, forms=["list"]).to_dict()["violation"]
+        False
         """
         names = ("seed", "seconds", "pairs", "released", "steps", "forms", "options")
         found = [{name: getattr(each, name) for name in Finding.__slots__} for each in self.findings]
@@ -299,7 +320,7 @@ def _made(rng: Generator, number: int, forms: Sequence[Form]) -> Pair:
     made = calm_rows(rng, kinds, size + _MOST_OF_A_UNIT)
     rows, calm = made[:size], made[size:]
     types = bool(rng.integers(4)) if number > _TYPES_FIRST else number % 8 > 0
-    more = odd_rows(rng, form, kinds, request.unit, calm, types=types)
+    more = odd_rows(rng, form, kinds, request.unit, calm, types=types, used=request.used(kinds))
     place = int(picked(rng, (0, len(rows), int(rng.integers(len(rows) + 1)))))
     return Pair(number, form, kinds, request, rows, more, place, bool(rng.integers(2)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -60,6 +61,11 @@ class Asked:
     def unit(self) -> str | None:
         """The column of the privacy unit."""
         return self.options.get("unit")
+
+    def used(self, kinds: Kinds) -> list[str]:
+        """Return the columns of a table that are named anywhere in the request."""
+        words = re.findall(r"\w+", f"{self.column} {' '.join(map(str, self.options.values()))}")
+        return [name for name in kinds if name in words]
 
     @property
     def most(self) -> int:

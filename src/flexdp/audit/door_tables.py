@@ -137,12 +137,19 @@ def calm_rows(rng: Generator, kinds: Kinds, size: int) -> list[Row]:
 
 
 def odd_rows(
-    rng: Generator, form: Form, kinds: Kinds, unit: str | None, calm: Sequence[Row], *, types: bool
+    rng: Generator,
+    form: Form,
+    kinds: Kinds,
+    unit: str | None,
+    calm: Sequence[Row],
+    *,
+    types: bool,
+    used: Sequence[str] = (),
 ) -> list[Row]:
     """Return what one side has more: an odd record, or the odd records of one unit, made of calm ones.
 
-    With ``types``, some cells are of another type than their columns; otherwise they are strange values. The unit has
-    no other record in the table.
+    With ``types``, some cells are of another type than their columns; otherwise they are strange values, mostly in the
+    columns that are ``used``. The unit has no other record in the table.
     """
     if form.lines and unit is None and rng.integers(20) == 0:
         return [{"": picked(rng, _LINES)}]
@@ -155,7 +162,8 @@ def odd_rows(
     for row in map(dict, calm[: 1 if unit is None else 1 + int(rng.integers(len(calm)))]):
         many = int(picked(rng, (1, 1, 1, 2, 3) if unit is None else (0, 0, 1)))
         for _ in range(many):
-            name = str(picked(rng, [name for name in kinds if name != unit] if form.alone is None else [form.alone]))
+            among = [name for name in (used if rng.integers(4) else kinds) if name != unit] or list(kinds)
+            name = str(picked(rng, among))
             row[name] = picked(rng, _TYPES if types else _VALUES[kinds[name]])
         rows.append(row if unit is None else {**row, unit: own})
     return rows

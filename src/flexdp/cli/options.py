@@ -262,7 +262,7 @@ _TABLE = (
         multiple=True,
         metavar="S",
         help="Statistic to answer directly: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable. "
-        "Automatic buckets come with max and min unless it is 'none'.",
+        "Without it, automatic buckets come with max and min, except with --by or --bounds; 'none' leaves these out.",
     ),
     IN_DATABASE,
     *READING,

@@ -33,7 +33,7 @@ from flexdp._release.by_column import of_column
 from flexdp._release.ranges import bucket_texts, key_texts
 from flexdp._release.readable import Readable
 from flexdp._release.sentences import tally_ends, tally_text
-from flexdp._release.stat_words import MOST_SHOWN
+from flexdp._release.stat_words import MOST_SHOWN, each_once
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P, Phrase
 
@@ -84,12 +84,12 @@ def parse_stats(given: Sequence[str] | None, request: Request) -> list[StatQuery
     unordered = points or kinds & {"text", "boolean"}
     asked = request.questions[0].wanted
     if asked is not None and not request.questions[0].unasked:
-        listed = list(dict.fromkeys((*asked.words, *words)))
+        listed = [*asked.words, *each_once(words, among=asked.words)]
         if not request.budgets and len(listed) > len(asked.words):
             rule = f": {safe_repr(listed[-1])} was not asked for, and without buckets nothing can be read off"
             raise InputError("stat", rule, remedy=("Give it to ", P("ask"), ", or give ", P("width"), "."))
         if request.budgets and not words:
-            listed += [word for word in ("max", "min", "median", "q0.99") if word not in listed]
+            listed += each_once(("max", "min", "median", "q0.99"), among=listed)
         grouped = bool(spec.by) and repeats_units(spec.unit, spec.max_buckets_per_unit)
         return [
             StatQuery(
@@ -103,7 +103,7 @@ def parse_stats(given: Sequence[str] | None, request: Request) -> list[StatQuery
         words = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
     if not set(words) <= {"count", "counts"} and not request.questions[0].automatic:
         check_several_buckets(spec, chosen=given is not None)
-    return [StatQuery(word, question_of(word, kinds, points=points, spec=spec)) for word in words]
+    return [StatQuery(word, question_of(word, kinds, points=points, spec=spec)) for word in each_once(words)]
 
 
 def stats_of_each(words: Sequence[str] | None, request: Request) -> list[list[StatQuery]]:

@@ -13,6 +13,7 @@ import click
 
 from flexdp._core.text import safe_repr, visible
 from flexdp._release.reading import encoding_cause, how_it_was_read
+from flexdp._release.stat_words import each_once
 from flexdp._release.weak import little_privacy
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
 from flexdp.cli.options import ABOUT, SIGN, all_of, comma_separated, paying, prepared, table_options
@@ -202,7 +203,7 @@ def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:
     shown = []
     for one, question in zip(published.values() if request.separately else [published], request.questions, strict=True):
         asked = () if question.wanted is None else question.wanted.words
-        shown.append(one._showing([word for word in stats if word not in asked]))
+        shown.append(one._showing(each_once(stats, among=asked)))
     return type(published)(shown) if request.separately else shown[0]
 
 

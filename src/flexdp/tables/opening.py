@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flexdp._core.domains import elements, path_text
-from flexdp._core.text import safe_repr
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError, P
 from flexdp.tables.clickhouse.run import is_connection as is_chdb
 from flexdp.tables.dbapi.source import NAMED, EngineName, check_engine, open_dbapi
@@ -342,11 +342,14 @@ def _refuse_lone_database(path: str) -> None:
 
 def _refuse_swapped(paths: Sequence[Any], column: object, *, echo: bool) -> None:
     """Refuse an address of an unknown kind among paths, and a column that is a file where a path is none."""
-    given = [found for path in paths if isinstance(found := os.fspath(path), str)]
+    try:
+        given = [path_text("source", path) for path in paths]
+    except InputError:  # the file itself is refused, in the words that fit it
+        return
     if any("://" in path for path in given):
         raise _unknown_address()
     names = elements(column) if isinstance(column, list | tuple) else None
-    file = names[0] if names else None
+    file = plain_scalar(names[0]) if names else None
     if not isinstance(file, str) or not _is_file(file):
         return
     for place, path in enumerate(given, 1):

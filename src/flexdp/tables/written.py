@@ -107,11 +107,13 @@ class Written:
         return f"{blanks}{before}({digits}){rest}(?:{blanks}{sign})?{blanks}"
 
     def misread(self, kind: Kind) -> str | None:
-        """Return the parameter by which a text means another value than the number that pandas would make of it."""
+        """Return the parameter by which a text means another value than the one that pandas would make of it."""
         if kind in ("integer", "number") and self.decimal != ".":
             return "decimal"
-        if kind in ("date", "datetime") and self.dates is not None and re.fullmatch(_NUMERIC, self.dates.example):
-            return "date_format"
+        if kind in ("date", "datetime") and self.dates is not None:
+            other = not self.dates.text.startswith("%Y-%m-%d") and re.fullmatch(self.dates.pattern, "2024-05-11")
+            if other or re.fullmatch(_NUMERIC, self.dates.example):
+                return "date_format"
         return None
 
     def example(self, kind: Kind) -> str:

@@ -71,7 +71,7 @@ def _end_profiles(ask: Callable[[str], Any]) -> None:
     if not ended:
         raise InputError(
             "source",
-            ": its DuckDB connection profiles queries, which shows exact numbers of rows, and its configuration is locked",
+            ": its DuckDB connection profiles queries, which shows numbers of rows, and its configuration is locked",
             remedy="Run PRAGMA disable_profiling before locking it, or pass another connection.",
         )
 

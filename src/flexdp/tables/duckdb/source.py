@@ -268,8 +268,7 @@ def _refuse_inferred(relation: Any) -> None:
     if any(_PANDAS.match(name) for name in operators):
         raise InputError(
             "source",
-            "is a relation over a pandas frame or numpy arrays: DuckDB infers column types from the cells, or fails at a "
-            "single cell",
+            "is a relation over a pandas frame or arrays: DuckDB infers column types from the cells, or fails at one",
             remedy="Pass the frame itself.",
         )
 

@@ -61,6 +61,8 @@ def _inferred(series: Any, name: str | None) -> ArrayTable | CellTable:
     held = getattr(dtype, "subtype", dtype)
     if isinstance(held, np.dtype) and held.kind in ("iufb" if word.startswith("Sparse") else "iufbM"):
         values = np.asarray(series)
+        if held.kind == "b":  # an integer would make them 1 and 0
+            return ArrayTable(values.astype(np.int8), column)
         return ArrayTable(values if values.dtype.isnative else values.astype(held.newbyteorder("=")), column)
     return CellTable(series.tolist, column)
 

@@ -76,10 +76,10 @@ class ArrayTable:
             return Reading(cell)
         if not self._can_be(kind):
             return Reading(f"CAST(NULL AS {_STORED[kind][1]})", kind == "integer")
-        if self.values.dtype.kind == "M":
+        if self.values.dtype.kind == "M" or kind == "boolean":
             return Reading(cell)
         # The type of the cells, which differs from the declared kind where the dtype was inferred.
-        stored: Kind = {"f": "number", "b": "boolean"}.get(self.values.dtype.kind, "integer")  # type: ignore[assignment]
+        stored: Kind = "number" if self.values.dtype.kind == "f" else "integer"
         wide = self.values.dtype == np.uint64
         return read_cell(cell, Column(name=None, type_name="DOUBLE", kind=stored, wide=wide), kind)
 
@@ -105,13 +105,18 @@ class ArrayTable:
 
     def _can_be(self, kind: Kind) -> bool:
         """Tell whether the dtype holds cells of that kind; if an inferred one does not, no cell is readable."""
-        return kind in _OF_DTYPE.get(self.values.dtype.kind, ("integer", "number"))
+        numeric: tuple[Kind, ...] = (
+            ("integer", "number", "boolean") if self.declared.inferred else ("integer", "number")
+        )
+        return kind in _OF_DTYPE.get(self.values.dtype.kind, numeric)
 
     def _readable(self, kind: Kind, *, zoned: bool) -> Aligned:
         """Return the cells, with a mask of those present and readable."""
         if not self._can_be(kind) or (self.values.dtype.kind == "M" and zoned is not self.zoned):
             length = len(self.values)
             return Aligned(np.zeros(length, dtype=_STORED[kind][0]), np.zeros(length, dtype=bool))
+        if kind == "boolean" and self.values.dtype.kind != "b":  # which an integer among booleans makes 1 and 0
+            return Aligned(self.values == 1, (self.values == 0) | (self.values == 1))
         present = self.present
         rounded = self.values.dtype.kind in "iu" and kind == "number" and self.declared.follows
         if kind == "integer" if self.declared.inferred else rounded:  # doubles would merge larger integers

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -86,28 +87,35 @@ class CellTable:
         """Return the cells as values, None where one is not readable.
 
         If the dtype was inferred, a cell is read so that any other dtype its column might have had gives the same
-        value: booleans, which may come as texts, are not numbers; integers, which may come as doubles, are limited in
-        size and may be written like doubles; texts that may come as numbers, dates or booleans are not texts; days are
-        not those of instants.
+        value: booleans, which may come as 1 and 0 or as texts, are these numbers; integers, which may come as doubles,
+        are limited in size and may be written like doubles; dates may come as datetimes; texts that may come as
+        numbers, dates or booleans are not texts.
         """
         column = column or self.declared
         if column.presence:
             return [None if _is_missing(cell) else True for cell in self.cells()]
         if column.zoned:
             return _read(self.cells(), _instant)
+        if column.inferred:
+            return _read(self.cells(), self._inferred_reader(kind))
         if column.dated and column.written.dates is None:  # a format reads dates as midnights by itself
             return _read(self.cells(), _dated)
-        if not column.inferred or kind in ("boolean", "datetime"):
-            return _read(self.cells(), self._reader(kind))
+        return _read(self.cells(), self._reader(kind))
+
+    def _inferred_reader(self, kind: Kind) -> Callable[[Any], Any]:
+        """Return the function that reads a cell of a column whose dtype was inferred."""
         if kind == "text":
-            return _read(self.cells(), _inferred_text)
-        if kind == "date":
-            return _read((None if _is_instant(cell) else cell for cell in self.cells()), self._reader(kind))
-        cells = (None if isinstance(cell, bool | np.bool_) else _real(cell) for cell in self.cells())
+            return _inferred_text
+        if kind in ("date", "datetime"):
+            plain = _day if kind == "date" else _dated
+            texts = written_reader(kind, self.declared.written)
+            return lambda cell: _time(cell, plain, texts)
         number = self._reader("number")
         if kind == "number":
-            return _read(cells, number)
-        return _read(cells, lambda cell: _inferred_integer(number(cell) if isinstance(cell, str) else cell))
+            return lambda cell: number(_plain_number(cell))
+        if kind == "integer":
+            return lambda cell: _inferred_integer(_whole_or_text(_plain_number(cell), number))
+        return lambda cell: {0.0: False, 1.0: True}.get(number(_plain_number(cell)))
 
     def _reader(self, kind: Kind) -> Callable[[Any], Any]:
         """Return the function that reads a cell; texts may be declared to be written in a way of their own."""
@@ -292,7 +300,7 @@ def _instant(cell: Any) -> int | None:
         stamp, sign, hours, minutes = found.groups()
         offset = (int(hours or 0) * 60 + int(minutes or 0)) * 60_000_000
         micros = micros_since_epoch(dt.datetime.fromisoformat(stamp)) + (offset if sign == "-" else -offset)
-    elif _is_instant(cell):
+    elif isinstance(cell, dt.datetime) and cell.tzinfo is not None:
         at = cell.astimezone(dt.UTC)
         micros = micros_since_epoch(
             dt.datetime(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond)
@@ -323,13 +331,31 @@ def _is_missing(cell: Any) -> bool:
     return isinstance(cell, float | complex | np.inexact) and bool(cell != cell)
 
 
-def _real(cell: Any) -> Any:
-    """Return a complex number that is real as a real one: another one may have made all numbers complex."""
+def _plain_number(cell: Any) -> Any:
+    """Return a boolean, in whatever form, as 1 or 0, and a complex number that is real as a real one.
+
+    An integer among booleans may make them integers, and a complex number may make all numbers complex.
+    """
+    if isinstance(cell, bool | np.bool_):
+        return int(cell)
+    if isinstance(cell, str) and _matches(_BOOLEAN, cell):
+        return int(cell.strip(" \t").lower() == "true")
     return cell.real if isinstance(cell, complex | np.complexfloating) and not cell.imag else cell
 
 
-def _is_instant(cell: Any) -> bool:
-    return isinstance(cell, dt.datetime) and cell.tzinfo is not None
+def _whole_or_text(cell: Any, number: Callable[[Any], Any]) -> Any:
+    return number(cell) if isinstance(cell, str) else cell
+
+
+def _time(cell: Any, plain: Callable[[Any], Any], texts: Callable[[str], Any] | None) -> Any:
+    """Read a day or a datetime: a text in the declared format, or as pandas holds it if all others are dates."""
+    if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
+        return None
+    if texts is not None and isinstance(cell, str):
+        with suppress(ValueError):
+            if (found := texts(str.__str__(cell))) is not None:
+                return found
+    return plain(cell)
 
 
 def _inferred_text(cell: Any) -> str | None:

@@ -96,8 +96,8 @@ class Doubts:
         if column is not None and typed is not None:
             raise InputError(
                 self._parameter,
-                f": pandas may hold {safe_repr(typed)} in {column.label} as a number, a date, true or false, because it "
-                "infers types from cells",
+                f": pandas may hold {safe_repr(typed)} in {column.label} as a number, a date, true or false, because "
+                "it infers types from cells",
                 remedy="Write a number without quotes or DATE '2024-12-31', or load the column as text "
                 "(dtype='string').",
             )

@@ -1,0 +1,84 @@
+"""Whatever goes wrong with private data is one error for users; in tests, mistakes in the code are raised."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from _support.faults import raise_mistakes
+
+from flexdp import DataError, InputError
+from flexdp._core.faults import concealed, watch_in_tests
+
+
+def fails(error: BaseException) -> Any:
+    def work() -> None:
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize("error", [IndexError("Smith"), TypeError("Smith"), AssertionError("Smith")])
+def test_mistakes_are_raised_in_tests(error: Exception) -> None:
+    with pytest.raises(type(error), match="Smith"):
+        concealed(fails(error))
+
+
+@pytest.mark.parametrize("error", [OSError("Smith"), EOFError("Smith"), InputError("width", "must be Smith")])
+def test_faults_of_data_are_the_one_error(error: Exception) -> None:
+    with pytest.raises(DataError) as caught:
+        concealed(fails(error))
+    assert "Smith" not in str(caught.value) and caught.value.__context__ is None
+
+
+@pytest.mark.any_fault
+def test_outside_tests_mistakes_are_the_one_error_too() -> None:
+    with pytest.raises(DataError) as caught:
+        concealed(fails(IndexError("Smith")))
+    assert "Smith" not in str(caught.value) and caught.value.__context__ is None
+    with pytest.raises(InputError):
+        concealed(fails(InputError("width", "must be positive")), passing=(InputError,))
+    with pytest.raises(KeyboardInterrupt):
+        concealed(fails(KeyboardInterrupt()))
+    with pytest.raises(DataError):
+        concealed(fails(KeyboardInterrupt()), concealing=BaseException)
+
+
+CHILD = "from flexdp._core import faults\nprint(faults._hooks)"
+
+
+def test_no_child_process_has_the_hook() -> None:
+    assert subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True).stdout == "[]\n"
+    if hasattr(os, "fork"):
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                concealed(fails(IndexError("Smith")))
+            except DataError:
+                os.write(write, b"one error")
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert os.read(read, 99) == b"one error"
+
+
+def _set_a_hook(sent: Any) -> None:
+    try:
+        watch_in_tests(raise_mistakes)
+        sent.put("set")
+    except RuntimeError as error:
+        sent.put(str(error))
+
+
+def test_a_child_process_sets_none() -> None:
+    context = multiprocessing.get_context("spawn")
+    sent = context.Queue()
+    child = context.Process(target=_set_a_hook, args=(sent,))
+    child.start()
+    assert sent.get(timeout=300) == "no hook is set in a child process"
+    child.join()

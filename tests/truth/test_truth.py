@@ -1,0 +1,217 @@
+"""Every printed sentence is true alone: judged against the raw table, before any limiting.
+
+Random tables and requests; what is said with certainty holds always, what is said with 95 % probability at its rate,
+and bounds are tight. Each fault that is planted here was once in the product.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flexdp._release import answers, bucket_claims, moments, ranges, sentences
+from flexdp._release.claims import Claim, InBucket, Population
+from flexdp.buckets import ends
+from flexdp.calculus.loss import quantile_hull
+from flexdp.statistics import Mean
+from truth.judging import judge
+from truth.printed import numbers_in, unclaimed
+from truth.raw import Raw
+from truth.requests import Request
+from truth.running import SALT, Case, Tally, judged, random_cases, released, upper_tail
+from truth.tables import Table
+from truth.tightness import likely_bounds, too_wide
+
+DEEP = bool(os.environ.get("FLEXDP_DEEP"))
+MANY, PRINTED = (10_000, 1_000) if DEEP else (50, 12)
+
+BIMODAL = Table(
+    "two values", "number", [10.0] * 2000 + [1e6] * 2000, ["north"] * 4000, list(range(4000)), [1] * 4000
+)  # fmt: skip
+BOUNDED = Request({"epsilon": 1, "delta": 1e-6, "width": 10, "bounds": (0, 200)})
+
+
+def heavy_units() -> Table:
+    """A few patients with a hundred visits each, all of them expensive; many with one, all of them cheap."""
+    rng = np.random.default_rng(7)
+    dear = [float(x) for x in rng.integers(5000, 9000, 10_000)]
+    cheap = [float(x) for x in rng.integers(100, 300, 3000)]
+    units = [unit for unit in range(100) for _ in range(100)] + list(range(100, 3100))
+    return Table("heavy units", "number", dear + cheap, ["north"] * 13_000, units, [1] * 13_000)
+
+
+CAPPED = Request(
+    {"epsilon": 1, "delta": 1e-6, "width": 50, "bounds": (0, 10_000), "unit": "u", "max_buckets_per_unit": 3}
+)
+
+
+def wrong(case: Case) -> list[str]:
+    """The certain claims of a release that are false, as the sentences that make them."""
+    tally = Tally()
+    tally.add(case)
+    return [f"{statement} [{verdict.claim}; truth {verdict.truth}]" for _, statement, verdict in tally.false]
+
+
+def test_claims_of_random_releases_are_true() -> None:
+    tally = judged(MANY, first=1_000_000)
+    assert tally.releases > 0.8 * MANY
+    assert not [f"{case}\n{statement}\n{verdict}" for case, statement, verdict in tally.false]
+    assert not tally.too_often_missed()
+    assert len(tally.claims) >= 12 and sum(tally.claims.values()) > 10 * tally.releases
+
+
+def test_every_printed_number_belongs_to_a_claim() -> None:
+    cases = [case for case in random_cases(PRINTED, first=2_000_000) if case is not None]
+    assert len(cases) > 0.8 * PRINTED
+    for case in cases:
+        found = unclaimed(case.release, case.request.parameters)
+        assert not found, f"{case}: {found[:3]}"
+
+
+# ---- what was false once: each test has the fault planted, and the harness must see it
+
+
+def test_a_mean_of_limited_values_is_not_that_of_the_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2000 × 10 and 2000 × 1 000 000, limited to 0–200: the exact mean is 500 005, of the limited values 105."""
+    case = released(BIMODAL, BOUNDED)
+    mean = case.release.mean()
+    assert "limited to 0–200" in str(mean) and 104 <= mean.interval[1] <= 130
+    assert not wrong(case)
+    assert case.release.iqr().text.endswith("or more") and case.release.quantile(0.75).text == "190 or more"
+    kept = sentences.Words.population
+
+    def of_the_column(self: Any, **options: Any) -> Population:
+        return replace(kept(self, **options), limits=None)
+
+    monkeypatch.setattr(sentences.Words, "population", of_the_column)
+    assert any("mean" in statement for statement in wrong(case))
+
+
+@pytest.mark.parametrize("where", [ends, ranges])
+def test_closed_ends_of_bounds_are_seen(monkeypatch: pytest.MonkeyPatch, where: Any) -> None:
+    monkeypatch.setattr(where, "is_open", lambda *_, above: False)  # noqa: ARG005
+    found = wrong(released(BIMODAL, BOUNDED))
+    assert bool(found) is (where is ranges)  # ends are printed there
+
+
+def test_what_is_said_of_capped_units_is_not_said_of_the_column() -> None:
+    """The exact median of the column is above 6000, and counts of its records are off by thousands."""
+    case = released(heavy_units(), CAPPED)
+    assert not wrong(case)
+    for answer in (case.release.median(), case.release.max(), case.release.counts(), case.release.mode()):
+        assert "each unit (u) once in at most 3 ranges" in str(answer)
+    raw = Raw(case.table, case.request, case.release, SALT)
+    verdicts = [judge(claim, raw) for answer in case.release.capped_units for claim in answer.claims]
+    assert verdicts and all(verdict is not None and verdict.truth[0] > 0 for verdict in verdicts)
+    plain = replace(case, request=Request({k: v for k, v in CAPPED.parameters.items() if "unit" not in k}))
+    found = wrong(plain)  # judged as if every record counted
+    assert any("Highest v" in statement for statement in found) and any("Counts" in statement for statement in found)
+
+
+def _half_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = bucket_claims.claims_of
+
+    def claims(words: Any, reading: Any) -> tuple[Claim, ...]:
+        found = kept(words, reading)
+        return tuple(replace(each, upper=each.lower) if isinstance(each.quantity, InBucket) else each for each in found)
+
+    monkeypatch.setattr(sentences, "claims_of", claims)
+
+
+def _nothing_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = quantile_hull
+    monkeypatch.setattr(answers, "quantile_hull", lambda *given, **more: kept(*given, **{**more, "drop": 0}))
+
+
+def _narrow_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = moments._mean
+    monkeypatch.setattr(moments, "_mean", lambda buckets, _, paid, *, above: kept(buckets, 0, paid, above=not above))
+
+
+FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "counts that are said to have lost nothing": _half_as_many,
+    "quantiles as if nothing were hidden": _nothing_hidden,
+    "means with their ends exchanged": _narrow_mean,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_faults_are_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    values = [round(float(x), 2) for x in rng.normal(100, 1, 700)]
+    table = Table("narrow", "number", values, ["north"] * 700, list(range(700)), [1] * 700)
+    request = Request({"epsilon": 0.5, "delta": 1e-6, "width": 0.05, "bounds": (95, 105)})
+    cases = [released(table, request) for _ in range(3)]
+    assert not any(wrong(case) for case in cases)
+    FAULTS[fault](monkeypatch)
+    assert any(wrong(case) for case in cases)
+
+
+def test_a_number_without_a_claim_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = released(BIMODAL, BOUNDED)
+    assert not unclaimed(case.release, case.request.parameters)
+    kept = sentences.tally_text
+    monkeypatch.setattr(sentences, "tally_text", lambda tally: kept(tally).replace("about ", "about 77"))
+    assert unclaimed(case.release, case.request.parameters)
+
+
+def test_numbers_are_found_as_people_write_them() -> None:
+    text = "99th percentile: about 12\u202f345.5 (−3 to 1e+39), 73.2% of 2/39, after 2024-03-01 12:30"
+    assert [value for _, value in numbers_in(text)] == [
+        99, "2024-03-01 12:30", Fraction("12345.5"), -3, Fraction(10) ** 39, Fraction("0.732"), Fraction(2, 39),
+    ]  # fmt: skip
+
+
+# ---- bounds are tight
+
+
+@pytest.mark.parametrize("bounds", [(0, 200), (-1000, 1000)])
+def test_certain_bounds_are_as_narrow_as_the_counts_allow(bounds: tuple[int, int]) -> None:
+    rng = np.random.default_rng(5)
+    values = [round(float(x), 1) for x in rng.normal(60, 25, 3000)]
+    table = Table("normal", "number", values, ["north"] * 3000, list(range(3000)), [1] * 3000)
+    case = released(table, Request({"epsilon": 1, "delta": 1e-6, "width": 10, "bounds": bounds}))
+    judged_ones = []
+    for answer in (
+        case.release.count(),
+        case.release.mean(),
+        case.release.sum(),
+        case.release.median(),
+        case.release.quantile(0.9),
+    ):
+        for claim in answer.claims:
+            wide = too_wide(claim, case) if claim.is_certain else None
+            assert wide is not True, str(answer)
+            judged_ones += [claim] if wide is False else []
+    assert len(judged_ones) >= 4
+    mean = next(claim for claim in case.release.mean().claims if claim.is_certain and isinstance(claim.quantity, Mean))
+    assert too_wide(replace(mean, lower=mean.lower - 3 * (mean.upper - mean.lower)), case)  # control
+
+
+TIGHT = {
+    "a share": ("integer", [0, 1, 1, 0, 0, 0, 1] * 700, ["mean", "sum"], 1e-4),
+    "ages": ("integer", [18 + i % 70 for i in range(5000)], ["mean", "median", "q0.99", "max", "count"], 1.0),
+    "costs": ("number", [round(3.7 * (i % 1000) + 0.01, 2) for i in range(5000)], ["mean", "sum", "q0.9", "min"], 0.01),
+}
+
+
+@pytest.mark.parametrize("law", TIGHT)
+def test_likely_bounds_are_near_the_errors_seen(law: str) -> None:
+    """A bound that holds with 95 % probability is at most 4 times the 95th percentile of the errors."""
+    kind, values, asked, grain = TIGHT[law]
+    n = len(values)
+    table = Table(law, kind, values, ["north"] * n, list(range(n)), [1] * n)
+    bounds = {"bounds": (0, 1)} if law == "a share" else {"bounds": (0, 5000)} if law == "costs" else {}
+    request = Request({"epsilon": 1, "delta": 0, "ask": asked, **bounds})
+    seen = likely_bounds([released(table, request) for _ in range(400 if DEEP else 60)], grain)
+    assert seen
+    for name, one in seen.items():
+        missed = sum(error > bound for error, bound in zip(one.errors, one.bounds, strict=True))
+        assert upper_tail(len(one.errors), Fraction(1, 20), missed) > 1e-7, name
+        assert one.ratio <= 4, f"{name}: {one.ratio:.2f}"
