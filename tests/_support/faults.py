@@ -5,6 +5,7 @@ from __future__ import annotations
 # By module and name, of the class or of one that it derives from, so that no engine is imported here.
 DOCUMENTED = {
     "flexdp.errors.FlexdpError": "ours",
+    "flexdp._core.faults.FaultError": "ours: the table has changed, or is not what it was declared to be",
     "builtins.KeyboardInterrupt": "Ctrl-C",
     "builtins.OSError": "a file was changed, removed or cut off, or a connection was lost",
     "builtins.EOFError": "a compressed file was cut off",

@@ -124,7 +124,7 @@ def test_records_beyond(bulk: int, runs: int, side: int, part: int) -> None:
 @pytest.mark.parametrize("later", [0, 1], ids=["promise", "control"])
 def test_the_highest_reaches(words: tuple[str, ...], top: float, later: int) -> None:
     """The control takes the answer itself for the value that the highest lies beyond."""
-    values, runs = np.concatenate([np.full(2000, 7.0), np.full(60, top)]), 80
+    values, runs = np.concatenate([np.full(2000, 7.0), np.full(80, top)]), 80
     failed = stated = 0
     for asked, result in outcomes(words, values, runs):
         promise, found = rank_promises(asked, result)[TOP], result.at(TOP)
@@ -213,14 +213,14 @@ def _answered(scale: Scale, anchor: int, *answers: SharpAnswer, seen: int = 20_0
 
 
 def test_a_highest_value_that_may_be_another_answer_promises_no_reach() -> None:
-    """An exponential answer at 10^6 and a ladder at 900 are sorted, and the ladder's place is lifted to 951."""
+    """An exponential answer at 10^6 and a ladder at 900 are sorted, and the ladder's place is lifted to that."""
     share = Fraction(8, 25)
     rungs = ladder_rungs(INTEGERS, 500, 1)
     middle = SharpAnswer(level=HALF, value=500, way="exponential", epsilon=share)
-    inner = SharpAnswer(level=Fraction(94, 100), value=rungs[300] + 1, way="exponential", epsilon=share)
-    deep = SharpAnswer(level=Fraction(97, 100), value=rungs[320] + 1, way="exponential", epsilon=share, target=600)
-    high = SharpAnswer(level=TOP, value=rungs[500], way="ladder", epsilon=share, target=10)
-    assert {rungs[300] + 1, rungs[320] + 1}.isdisjoint(rungs)
+    inner = SharpAnswer(level=Fraction(94, 100), value=rungs[700] + 1, way="exponential", epsilon=share)
+    deep = SharpAnswer(level=Fraction(97, 100), value=rungs[720] + 1, way="exponential", epsilon=share, target=600)
+    high = SharpAnswer(level=TOP, value=rungs[900], way="ladder", epsilon=share, target=10)
+    assert {rungs[700] + 1, rungs[720] + 1}.isdisjoint(rungs)
     told = rank_promises(*_answered(INTEGERS, 500, middle, inner, deep, high))
     assert told[TOP].reaches is not None
     lifted = replace(deep, value=inner.value)

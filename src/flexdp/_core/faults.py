@@ -13,11 +13,15 @@ from typing import TypeVar
 
 from flexdp.errors import DataError
 
-__all__ = ["concealed", "watch_in_tests"]
+__all__ = ["FaultError", "concealed", "watch_in_tests"]
 
 _T = TypeVar("_T")
 _Hook = Callable[[BaseException], None]
 _hooks: list[_Hook] = []  # at most one, in the process that set it
+
+
+class FaultError(Exception):
+    """A fault of data that we found ourselves; always concealed, so it may be raised while another is handled."""
 
 
 def concealed(

@@ -181,8 +181,7 @@ def _error(mechanism: Any) -> Fraction:
     change by the sum.
     """
     if isinstance(mechanism, Ladder):
-        rate = mechanism.epsilon / mechanism.threshold.denominator  # others are its powers
-        draws = (len(mechanism.rungs) + 1) * mechanism.threshold.denominator
+        rate, draws = min(mechanism.rates), len(mechanism.rungs) + 1
     elif isinstance(mechanism, NoisyCount):
         rate, draws = mechanism.epsilon / mechanism.sensitivity, 2
     elif isinstance(mechanism, TwoSums):

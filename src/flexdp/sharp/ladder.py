@@ -119,16 +119,18 @@ class Ladder:
             How many records lie strictly beyond each rung; short.
         ratio : Fraction, optional
             What stands for e^(−ε/d), d the denominator of the threshold's share; the law is exact in it. Without, a
-            rational bound of 118 bits.
+            rational bound of 118 bits of each of e^(−ε_T) and e^(−ε_R).
 
         Returns
         -------
         dict
             Probability by place.
         """
-        part, whole = self.threshold.numerator, self.threshold.denominator
-        unit = exp_minus(self.epsilon / whole) if ratio is None else ratio
-        start, r = unit**part, unit ** (whole - part)  # e^(−ε_T), e^(−ε_R)
+        if ratio is None:
+            start, r = map(exp_minus, self.rates)
+        else:
+            part, whole = self.threshold.numerator, self.threshold.denominator
+            start, r = ratio**part, ratio ** (whole - part)
         gaps = [count - self.target for count in beyond]
         plain = max(0, -min(gaps))  # from this shift on no rung is certain to stop the climb
         law = dict.fromkeys(range(len(gaps)), Fraction(0))

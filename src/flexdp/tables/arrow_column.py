@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from flexdp._core.faults import FaultError
 from flexdp.tables.arrow_structures import ArrowArray, ArrowSchema
 
 __all__ = ["Numbers", "one_column"]
@@ -127,4 +128,4 @@ def _values(array: ArrowArray, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def _check(code: int) -> None:
     if code:
-        raise RuntimeError("the stream ended early")  # its own message may quote a record
+        raise FaultError("the stream ended early")  # its own message may quote a record

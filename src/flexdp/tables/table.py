@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from flexdp._core.faults import concealed
+from flexdp._core.faults import FaultError, concealed
 from flexdp.buckets.base import LARGEST_INDEX
 from flexdp.buckets.exact import Exact
 from flexdp.errors import FlexdpError, InputError
@@ -156,7 +156,7 @@ def histogram_of(counted: Counted, axes: Sequence[Axis]) -> KeyedHistogram:
     try:
         return KeyedHistogram([_index(key, axis) for key, axis in zip(keys, axes, strict=True)], records)
     except InputError:
-        raise TypeError("keys that no bucket has") from None
+        raise FaultError("keys that no bucket has") from None
 
 
 def _index(keys: Any, axis: Axis) -> Any:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from flexdp._core.faults import FaultError
 from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.clickhouse.dialect import CLICKHOUSE
 from flexdp.tables.clickhouse.run import ask_of
@@ -53,7 +54,7 @@ def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) 
 
     def check() -> None:
         if describe(ask, wanted) != found:
-            raise TypeError("the table has changed since it was opened")
+            raise FaultError("the table has changed since it was opened")
 
     def execute(statement: str) -> Any:
         def work() -> Any:

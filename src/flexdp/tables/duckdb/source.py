@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from flexdp._core.faults import FaultError
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError
@@ -340,7 +341,7 @@ def open_file(path: str, table: object, *, rows_are_records: bool = False) -> En
         with attached(path, shown, **settings) as con:
             found = open_connection(con, wanted, rows_are_records=rows_are_records)
             if _declared(found) != declared:
-                raise TypeError("the table has changed since it was opened")
+                raise FaultError("the table has changed since it was opened")
             yield found
 
     def execute(statement: str, columns: Sequence[str]) -> dict[str, Any]:

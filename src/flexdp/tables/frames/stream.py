@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
+from flexdp._core.faults import FaultError
 from flexdp.errors import InputError
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.frames.registered import registered
@@ -129,7 +130,7 @@ class _Rows:
         if once:
             _consumed.add(self._source)
         if reader.schema.names != schema.names or reader.schema.types != schema.types:
-            raise TypeError("the table has changed since it was opened")
+            raise FaultError("the table has changed since it was opened")
         size = 0
         for batch in reader:
             size += batch.num_rows
@@ -140,7 +141,7 @@ class _Rows:
             self._kept = kept
         self._sizes.add(size)
         if len(self._sizes) > 1:  # a stream that can be read only once is empty the second time
-            raise TypeError("the table has changed since it was last read")
+            raise FaultError("the table has changed since it was last read")
 
 
 class _Selected:

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from flexdp._core.faults import FaultError
 from flexdp._core.text import safe_repr
 from flexdp.errors import FlexdpError, InputError, P
 from flexdp.tables.interrupts import run
@@ -54,7 +55,7 @@ def open_mariadb(source: Any, table: object, *, rows_are_records: bool = False) 
     def check(ask: Ask) -> None:
         ask(f"SELECT 1 FROM {name} LIMIT 0")  # locks the definition of the table
         if describe(ask, wanted) != found or (not rows_are_records and _computed(ask, name) != computed):
-            raise TypeError("the table has changed since it was opened")
+            raise FaultError("the table has changed since it was opened")
 
     def execute(statement: str) -> Any:
         def work() -> Any:

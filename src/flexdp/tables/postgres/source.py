@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from flexdp._core.faults import FaultError
 from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.interrupts import run
 from flexdp.tables.plans.postgres import check_stored, check_view
@@ -69,7 +70,7 @@ def table_of(session: Session, wanted: str, *, rows_are_records: bool = False) -
     def check(ask: Ask) -> None:
         ask(f"SELECT 1 FROM {name} LIMIT 0")  # locks the definition of the table
         if describe(ask, wanted) != found:
-            raise TypeError("the table has changed since it was opened")
+            raise FaultError("the table has changed since it was opened")
 
     def execute(statement: str) -> Any:
         def work() -> Any:

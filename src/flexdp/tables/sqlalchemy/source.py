@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from flexdp._core.faults import FaultError
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, UnavailableError
 from flexdp.tables.dbapi.source import EngineName
@@ -71,7 +72,7 @@ def open_engine(engine: Any, open_on: Callable[[Any], ServedTable]) -> ServedTab
         with _borrowed(engine) as con:
             table = open_on(con)
             if table.columns != found.columns:
-                raise TypeError("the table has changed since it was opened")
+                raise FaultError("the table has changed since it was opened")
             yield table
 
     @contextmanager

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from flexdp._core.faults import FaultError
 from flexdp._core.text import safe_repr
 from flexdp.errors import FlexdpError, InputError, UnavailableError
 from flexdp.tables.plans.refusal import checked
@@ -55,7 +56,7 @@ def open_sqlite(source: Any, table: object, *, rows_are_records: bool = False) -
 
     def check(ask: Ask) -> None:
         if describe(ask, wanted) != (name, columns):
-            raise TypeError("the table has changed since it was opened")
+            raise FaultError("the table has changed since it was opened")
 
     def execute(statement: str) -> Any:
         def counted(ask: Ask) -> Any:
