@@ -133,8 +133,8 @@ def test_words_that_columns_do_not_have_are_refused_by_the_name_of_their_paramet
             for word, name in (("mean", "mean"), ("sum", "sum"), ("std", "standard deviation"))
             for kind in ("date", "datetime")
         },
-        ("mean", "boolean", False): "{}: the mean needs a column of numbers; this one is boolean. Ask for mode, "
-        "support, top or counts.",
+        ("std", "boolean", False): "{}: the standard deviation needs a column of numbers; this one is boolean. Ask for "
+        "mode, support, top or counts.",
         ("conts", "text", False): "{}: invalid statistic 'conts'. Did you mean counts?",
     }
     for (word, kind, points), message in refused.items():

@@ -41,8 +41,8 @@ def check_kind(statistic: Statistic, kinds: Iterable[Kind], parameter: str = "st
         If it needs an order, or numbers, and a column has none.
     """
     for kind in kinds:
-        if isinstance(statistic, Mean) and kind == "boolean" and parameter != "ask":
-            continue  # the share of what is true
+        if isinstance(statistic, Mean | Sum) and kind == "boolean":
+            continue  # the share of what is true, and its number
         if isinstance(statistic, Mean | Sum | Std) and kind not in ("integer", "number"):
             needed = "numbers"
         elif statistic.ordered and kind in ("text", "boolean"):

@@ -123,11 +123,11 @@ def budgets_of(
                 "delta",
                 ("must be 0 with ", P("ask"), " alone: the answers need none"),
                 given=number_text(small),
-                remedy=("Say ", P("delta", 0), ", or give ", P("width"), " for buckets as well."),
+                remedy=("Say ", P("delta", 0), ", or give ", _named_buckets(spec), " for buckets as well."),
             )
         for name, value in (("split", split), ("certify", certify)):
             if value is not None:
-                raise InputError(name, ("needs buckets beside ", P("ask")), remedy=("Give ", P("width"), "."))
+                raise InputError(name, ("needs buckets beside ", P("ask")), remedy=("Give ", _named_buckets(spec), "."))
         bars, own = None, whole
     else:
         if not exact("delta", delta):
@@ -143,6 +143,11 @@ def budgets_of(
     budget = AskedBudget(own, spec.max_buckets_per_unit, chance)
     budget.check(asked, bounded=ends_of(spec.partitions[0]).low is not None, given=whole)
     return bars, budget
+
+
+def _named_buckets(spec: Spec) -> P:
+    """The parameter that gives a column buckets: booleans have no width."""
+    return P("exact", True) if spec.kinds[0] == "boolean" else P("width")
 
 
 def lists_groups(spec: Spec, *, bucketed: bool) -> bool:

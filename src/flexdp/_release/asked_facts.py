@@ -114,7 +114,7 @@ class AskedFacts:
     def sure(self, level: Fraction) -> Reading | None:
         """Return the reading of a quantile that buckets guarantee; None where they do not, or count other values."""
         reader = self.reader_of_same
-        if reader is None:
+        if reader is None or not self.words.spec.ordered:
             return None
         reading = reader.quantile(Quantile(level), level)
         return None if reading.interval is None else reading

@@ -28,7 +28,7 @@ from flexdp._release.asking import level_of
 from flexdp._release.claims import CERTAIN, Between, Beyond, Claim, Digits, Population, Quantity
 from flexdp._release.estimates import certain_ends, guaranteed
 from flexdp._release.moments import moment
-from flexdp._release.ranges import bounds_text, figure, length_words, outward, value_words
+from flexdp._release.ranges import bounds_text, figure, length_words, outward, stepped, value_words
 from flexdp._release.reconcile import Fact
 from flexdp._release.sentences import Words, label, record_count, unit_id
 from flexdp._release.spec import Spec
@@ -395,11 +395,15 @@ class Telling:
         drawn, promise = found.mean if word == "mean" else found.total, self.known.mean_promise
         whole = word == "sum" and self.asked.column.scale.integral
         shown = _rounded(fact.point, promise, word, whole=whole)
-        text = f"about {figure(shown)}"
+        share = word == "mean" and self._true_or_false
+        text = f"about {figure(100 * shown)}%" if share else f"about {figure(shown)}"
         head, claims = f"{self.words.headline(statistic)}: {text}.", []
         if found.tally is None or promise is None:
             told = "No bound on its error is stated."
             claims = self._about(statistic, shown)
+        elif share:
+            told, claims = self._share_promised(statistic, promise, shown, drawn)
+            told = self.words.so_counted(told)
         else:
             high = found.tally.high if found.high is None or not self.asked.column.bounded else found.high
             told, claims = self._mean_promised(statistic, promise, (found.tally.low, high), shown, drawn)
@@ -414,6 +418,22 @@ class Telling:
             claims=tuple(claims),
         )
 
+    @property
+    def _true_or_false(self) -> bool:
+        """True if the values are booleans, which count as 0 and 1."""
+        return self.words.spec.kinds[0] == "boolean"
+
+    def _share_promised(
+        self, statistic: Statistic, promise: MeanPromise, shown: Fraction, drawn: Fraction
+    ) -> tuple[str, list[Claim]]:
+        """The ends between which the exact share lies, with as many digits as the share has."""
+        assert promise.mean is not None
+        grain = _grain(promise.mean)
+        low = min(shown, max(Fraction(0), stepped(drawn - promise.mean, grain, up=False)))
+        high = max(shown, min(Fraction(1), stepped(drawn + promise.mean, grain, up=True)))
+        told = f"{SURE} the exact share lies between {figure(100 * low)}% and {figure(100 * high)}%."
+        return told, [*self._about(statistic, shown), self._sure_of(statistic, low, high)]
+
     def _mean_promised(
         self, statistic: Statistic, promise: MeanPromise, limits: tuple[int, int], shown: Fraction, drawn: Fraction
     ) -> tuple[str, list[Claim]]:
@@ -422,6 +442,10 @@ class Telling:
         spec, scale = self.words.spec, self.asked.column.scale
         low, high = map(scale.value, limits)
         off = bound + abs(shown - drawn)
+        if self._true_or_false:
+            whole = math.floor(off)  # two integers
+            claims = [*self._about(statistic, shown), self._sure_of(statistic, shown - whole, shown + whole)]
+            return f"{SURE} this is off by at most {thousands(whole)}.", claims
         ends = f"{figure(low)}{'–' if low >= 0 else ' to '}{figure(high)}"
         cut = getattr(spec.partitions[0], "outside", "clamp") == "drop" and self.asked.column.bounded
         told = (
@@ -536,6 +560,11 @@ def _rounded(number: Fraction, promise: MeanPromise | None, word: str, *, whole:
     error = None if promise is None else promise.mean if word == "mean" else promise.total
     if not error:
         return Fraction(round(number)) if whole else Fraction(repr(to_double(number)))
-    power = math.floor(math.log10(to_double(error))) - 1
-    grain = Fraction(10) ** (max(0, power) if whole else power)
+    grain = _grain(error)
+    grain = max(grain, Fraction(1)) if whole else grain
     return round(number / grain) * grain
+
+
+def _grain(error: Fraction) -> Fraction:
+    """The power of ten of about a tenth of an error."""
+    return Fraction(10) ** (math.floor(math.log10(to_double(error))) - 1)

@@ -54,6 +54,7 @@ _LEVELS: dict[str, tuple[Fraction, ...]] = {
     "iqr": (Fraction(1, 4), Fraction(3, 4)),
 }
 _STATISTICS = (*_WORDS, Quantile)
+_OF_BOOLEANS = ("mean", "sum", "count")  # of 1 for true and 0 for false
 _MOST = 50  # levels in one release
 _INNER = (Fraction(1, 20), Fraction(19, 20))
 _LISTING = (Fraction(1, 4), Fraction(3, 4))  # shares of ε: of the list of groups, and of the answers
@@ -91,15 +92,20 @@ def wanted(ask: object, kinds: tuple[Kind, ...]) -> Wanted:
     words = tuple(dict.fromkeys(_word(each) for each in listed))
     if len(kinds) != 1:
         raise InputError("ask", "needs a single released column", remedy="Release each column by itself.")
-    if kinds[0] in ("text", "boolean"):
+    if kinds[0] == "text":
         raise InputError(
             "ask",
-            f"needs a column of numbers or dates, but this one is of kind {kinds[0]}",
-            remedy=("Leave it out, or use ", P("kind", "number"), " where texts hold numbers.")
-            if kinds[0] == "text"
-            else "Leave it out.",
+            "needs a column of numbers, dates or booleans, but this one is of kind text",
+            remedy=("Leave it out, or use ", P("kind", "number"), " where texts hold numbers."),
         )
     for word in words:
+        if kinds[0] == "boolean" and word not in _OF_BOOLEANS:
+            raise InputError(
+                "ask",
+                f": {word} needs a column of numbers or dates, and this one is of kind boolean",
+                remedy=("Ask for the share of true with ", P("ask", ["mean"]), ", for their number with ",
+                        P("ask", ["sum"]), ", or for the count."),
+            )  # fmt: skip
         if word in ("sum", "mean") and kinds[0] in ("date", "datetime"):
             raise InputError("ask", f": the {word} needs a column of numbers, and this one is of kind {kinds[0]}")
     found = Wanted(words)
@@ -339,7 +345,9 @@ def scale_of(kind: Kind) -> Scale:
 
 
 def ends_of(buckets: Buckets) -> Span:
-    """Return the public bounds of a column in units, as its values are clamped to them."""
+    """Return the public bounds of a column in units, as its values are clamped to them; booleans are 0 or 1."""
+    if buckets.kind == "boolean":
+        return Span(0, 2)
     bounds = getattr(buckets, "bounds", None)
     scale = scale_of(buckets.kind)
     if bounds is None:

@@ -61,8 +61,13 @@ class Prepared:
     cap_report: bool = False  # how many units the cap touched is published
 
     def has_buckets(self, delta: Number) -> bool:
-        """Return True if the release has buckets; automatic ones beside asked answers need a positive δ."""
-        return self.bucketed or (self.automatic and bool(exact("delta", delta)))
+        """Return True if the release has buckets; those that nobody named need a positive δ beside asked answers."""
+        return self.bucketed or ((self.automatic or self.may_be_false_or_true) and bool(exact("delta", delta)))
+
+    @property
+    def may_be_false_or_true(self) -> bool:
+        """True if false and true are the buckets beside asked answers, where δ is positive; by groups they are not."""
+        return self.wanted is not None and self.spec.kinds == ("boolean",) and not self.spec.by
 
 
 def prepare_column(

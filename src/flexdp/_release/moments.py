@@ -332,7 +332,7 @@ def _known(
             )
         return f"It is read off {off}, and no error bound is guaranteed.{better}"
     share = reader.partition.kind == "boolean" and isinstance(question, Mean)
-    name = "share" if share else question.name
+    name = "share" if share else "number" if reader.partition.kind == "boolean" else question.name
     limits = f" of the values {words.limited}" if words.limited else ""
     low, high = ("" if end is None else _words(end, share=share) for end in found)
     if not high or not low:

@@ -84,7 +84,7 @@ class Request:
     def query(self, dialect: str | None = None) -> str:
         """Return the SQL text that :meth:`run` would use, or its translation to another dialect.
 
-        Beside asked answers, automatic buckets are shown as they are counted where δ is positive.
+        Beside asked answers, automatic buckets, and the two of booleans, are shown as they are counted where δ is positive.
         """
         from flexdp.tables import query_of
 
@@ -95,7 +95,7 @@ class Request:
                 question.counting,
                 question.spec,
                 dialect,
-                bucketed=question.bucketed,
+                bucketed=question.bucketed or question.may_be_false_or_true,
                 cap_report=question.cap_report,
             )
         plain = [each for each in self.questions if not each.automatic]
@@ -143,7 +143,7 @@ class Request:
         (each,) = self.questions
         assert each.wanted is not None
         bars, own = budgets_of(
-            each.wanted, each.spec, epsilon, delta, bucketed=each.bucketed, certify=certify, split=split
+            each.wanted, each.spec, epsilon, delta, bucketed=each.has_buckets(delta), certify=certify, split=split
         )
         kept = () if bars is None else (Budget(*bars, most=own.most, certify=certify),)
         return replace(self, budgets=kept, asked=own)

@@ -62,6 +62,7 @@ from flexdp.statistics import (
     Quantile,
     Range,
     Statistic,
+    Sum,
     Support,
     Top,
 )
@@ -516,8 +517,11 @@ class Words:
         if isinstance(question, Max | Min):
             word = {False: ("Highest", "Lowest"), True: ("Latest", "Earliest")}[timed][isinstance(question, Min)]
             return f"{word} {noun}" if noun else f"{word} value of {of}"
-        if isinstance(question, Mean) and self.partition.kind == "boolean":
-            return f"Share of {self.contents} with {of} true"
+        if isinstance(question, Mean | Sum) and self.partition.kind == "boolean":
+            told = "Share" if isinstance(question, Mean) else "Number"
+            if is_capped(self.spec):  # a unit may count with both
+                return f"{told} of values of {of} that are true"
+            return f"{told} of {self.contents} with {of} true"
         if isinstance(question, Median | Mean):
             return f"{_capital(question.name)} {noun}" if noun else f"{_capital(question.name)} of {of}"
         if isinstance(question, Count):

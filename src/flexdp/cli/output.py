@@ -89,7 +89,8 @@ def parse_stats(given: Sequence[str] | None, request: Request) -> list[StatQuery
             rule = f": {safe_repr(listed[-1])} was not asked for, and without buckets nothing can be read off"
             raise InputError("stat", rule, remedy=("Give it to ", P("ask"), ", or give ", P("width"), "."))
         if request.budgets and not words:
-            listed += each_once(("max", "min", "median", "q0.99"), among=listed)
+            read = ("mode", "support", "counts") if unordered else ("max", "min", "median", "q0.99")
+            listed += each_once(read, among=listed)
         grouped = bool(spec.by) and repeats_units(spec.unit, spec.max_buckets_per_unit)
         return [
             StatQuery(

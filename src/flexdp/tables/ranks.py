@@ -32,7 +32,7 @@ from flexdp.tables.table import Table, histogram_of
 __all__ = ["GroupedRanks", "check_ranks", "cuts_within", "open_ranks"]
 
 SORTED_AT_MOST = 1 << 22  # records of a copy that are sorted in memory, where DuckDB holds them in this process
-_KINDS = ("integer", "number", "date", "datetime")
+_KINDS = ("integer", "number", "date", "datetime", "boolean")
 _OFTEN = 4  # times as many, where many requests follow
 _T = TypeVar("_T")
 
@@ -55,7 +55,7 @@ def check_ranks(table: Table, counting: Counting) -> None:
     if len(counting.values) != 1:
         raise InputError("ask", "needs one released column")
     if counting.values[0].kind not in _KINDS:
-        raise InputError("ask", "needs a column of numbers, dates or datetimes", given=counting.values[0].kind)
+        raise InputError("ask", "needs a column of numbers, dates, datetimes or booleans", given=counting.values[0].kind)
     check = getattr(table, "check", None)
     if check is not None:
         check(exactly(counting))

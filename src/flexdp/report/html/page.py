@@ -75,8 +75,14 @@ def shown_answers(release: Release, readable: Readable) -> list[Answer]:
 def _usual(release: Release) -> list[Answer]:
     if release.asked is not None or release.budget is None:
         return _with_asked(release)
+    if release.spec.ordered and not len(release.cells):
+        return [release.max()]
+    return _of_buckets(release)
+
+
+def _of_buckets(release: Release) -> list[Answer]:
     if release.spec.ordered:
-        return [release.max()] if not len(release.cells) else _ends(release)
+        return _ends(release)
     if not len(release.cells):
         return [release.support()]
     return [release.mode(), release.top(min(_MOST_FREQUENT, len(release.bars))), release.support()]
@@ -88,7 +94,7 @@ def _with_asked(release: Release) -> list[Answer]:
     if release.budget is None:
         return told
     names = {answer.name for answer in told} if not release.spec.by else set()
-    return told + [answer for answer in _ends(release) if answer.name not in names]
+    return told + [answer for answer in _of_buckets(release) if answer.name not in names]
 
 
 def page(document: Document | Mapping[str, Any], release: Release) -> str:

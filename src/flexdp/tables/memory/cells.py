@@ -156,6 +156,8 @@ class CellTable:
         """Return the readable values, sorted."""
         axis = counting.values[0]
         values = self._values(axis)
+        if axis.kind == "boolean":
+            return Sorted.from_values(np.array(values, dtype=np.int64))
         keys = np.array(values, dtype=np.float64) if axis.kind == "number" else canonical_keys(values)
         if not len(keys):
             return Sorted(scale_of(axis), np.zeros(0, dtype=np.float64 if axis.kind == "number" else np.int64))

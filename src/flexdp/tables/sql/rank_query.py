@@ -130,7 +130,10 @@ class RankQuery:
         return LARGEST_INTEGER if self.wide else 2**63 - 1
 
     def copied(self, records: str) -> str:
-        """Return the query of the copy: the group and the readable value of each record, or unit, that counts."""
+        """Return the query of the copy: the group and the readable value of each record, or unit, that counts.
+
+        False is 0 and true is 1.
+        """
         d, value = self.dialect, f"b{len(self.counting.groups)}"
         if self.scale is NUMBERS:
             tiny, huge = d.double(TINY), d.double(_LARGEST)
@@ -141,6 +144,8 @@ class RankQuery:
                 f"WHEN {value} BETWEEN {huge} AND {d.double(LARGEST_DOUBLE)} THEN {huge} "
                 f"WHEN {value} BETWEEN {d.double(-LARGEST_DOUBLE)} AND -{huge} THEN -{huge} END"
             )
+        elif self.counting.values[0].kind == "boolean":
+            value = d.as_integer(f"CASE WHEN {value} THEN 1 ELSE 0 END")
         return f"SELECT {self._groups()}{value} AS v FROM (\n{records}\n) AS r"
 
     def grouped(self) -> str:
