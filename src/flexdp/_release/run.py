@@ -84,7 +84,8 @@ class Request:
     def query(self, dialect: str | None = None) -> str:
         """Return the SQL text that :meth:`run` would use, or its translation to another dialect.
 
-        Beside asked answers, automatic buckets, and the two of booleans, are shown as they are counted where δ is positive.
+        Beside asked answers, automatic buckets and the two of booleans are shown as they are counted where δ is
+        positive.
         """
         from flexdp.tables import query_of
 

@@ -55,7 +55,8 @@ def check_ranks(table: Table, counting: Counting) -> None:
     if len(counting.values) != 1:
         raise InputError("ask", "needs one released column")
     if counting.values[0].kind not in _KINDS:
-        raise InputError("ask", "needs a column of numbers, dates, datetimes or booleans", given=counting.values[0].kind)
+        given = counting.values[0].kind
+        raise InputError("ask", "needs a column of numbers, dates, datetimes or booleans", given=given)
     check = getattr(table, "check", None)
     if check is not None:
         check(exactly(counting))
