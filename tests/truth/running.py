@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -20,9 +20,12 @@ from flexdp._release import run
 from truth.judging import Verdict, judge
 from truth.raw import Raw
 from truth.requests import Request, random_request, seeded
-from truth.tables import Table, random_table
+from truth.tables import Rng, Table, random_table
 
 SALT = "fixed"
+SEVERAL = 1 / 6  # of the releases are of two columns
+COLUMNS = ["v", "x"]
+OF_A_COLUMN = {"width", "relative", "edges", "exact", "bounds", "outside"}
 
 
 @dataclass(frozen=True)
@@ -87,20 +90,62 @@ def upper_tail(count: int, chance: Fraction, seen: int) -> float:
 
 
 def random_cases(count: int, first: int = 0, **fixed: Any) -> Iterator[Case | None]:
-    """Yield random releases with the salt of their units known; None for what is refused before anything is read."""
+    """Yield random releases with the salt of their units known; None for what is refused before anything is read.
+
+    One in six is a release of two columns or a summary, of which each column is a case.
+    """
     with patch.object(run, "fresh_salt", lambda: SALT):
         for seed in range(first, first + count):
             rng = seeded(seed)
             table = random_table(rng, **fixed)
             request = random_request(rng, table)
+            parts = [(table, request)]
+            if rng.random() < SEVERAL:
+                other = table.with_values(rng)
+                parts = columns_of(rng, (table, request), (other, random_request(rng, other)))
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    release = flexdp.release(table.frame(), "v", **request.parameters)
+                    releases = _released_together(parts)
             except InputError:
                 yield None
                 continue
-            yield Case(seed, table, request, release)
+            for (own, asked), release in zip(parts, releases, strict=True):
+                yield Case(seed, own, asked, release)
+
+
+def _released_together(parts: Sequence[tuple[Table, Request]]) -> list[Release]:
+    """The release of one column, or those of two: separately, or as a summary where no buckets are given."""
+    table, request = parts[0]
+    if len(parts) == 1:
+        return [flexdp.release(table.frame(), "v", **request.parameters)]
+    frame = table.frame().with_columns(x=parts[1][0].frame()["v"])
+    shared = {name: value for name, value in request.parameters.items() if name not in OF_A_COLUMN}
+    own: dict[str, dict[str, Any]] = {}
+    for column, (_, each) in zip(COLUMNS, parts, strict=True):
+        for name in OF_A_COLUMN & each.parameters.keys():
+            own.setdefault(name, {})[column] = each.parameters[name]
+    if own.keys() <= {"exact"}:
+        made = flexdp.summary(frame, COLUMNS, **shared)
+    else:
+        made = flexdp.release(frame, COLUMNS, separately=True, **shared, **own)
+    return [made[column] for column in COLUMNS]
+
+
+def columns_of(rng: Rng, *parts: tuple[Table, Request]) -> list[tuple[Table, Request]]:
+    """Return the requests for two columns of a table: each with its own buckets, the rest alike, nothing asked.
+
+    Half of them have no buckets but the values of texts and booleans, so that they may be a summary.
+    """
+    shared = {k: v for k, v in parts[0][1].parameters.items() if k not in {*OF_A_COLUMN, "ask", "certify"}}
+    shared["delta"] = 1e-6
+    summary, out = rng.random() < 0.5, []
+    for table, request in parts:
+        own = {name: request.parameters[name] for name in OF_A_COLUMN & request.parameters.keys()}
+        if summary:
+            own = {"exact": True} if table.kind in ("text", "boolean") else {}
+        out.append((table, Request({**shared, **own})))
+    return out
 
 
 def released(table: Table, request: Request, seed: int = 0) -> Case:

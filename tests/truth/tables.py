@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,6 +37,12 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.v)
+
+    def with_values(self, rng: Rng) -> Table:
+        """Return the same records with other values, of another law and mostly of another kind."""
+        law = str(rng.choice(list(LAWS)))
+        kind, draw = LAWS[law]
+        return replace(self, law=law, kind=kind, v=draw(rng, len(self)))
 
 
 def _cents(values: Any) -> list[float]:
