@@ -20,6 +20,8 @@ QUESTIONS: dict[str, Any] = {
     "q0.99": lambda r: r.quantile(0.99),
     "q0.9": lambda r: r.quantile(0.9),
     "q0.05": lambda r: r.quantile(0.05),
+    "q0.25": lambda r: r.quantile(0.25),
+    "q0.75": lambda r: r.quantile(0.75),
     "iqr": lambda r: r.iqr(),
     "count": lambda r: r.count(),
     "sum": lambda r: r.sum(),

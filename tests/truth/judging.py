@@ -20,6 +20,7 @@ from flexdp._release.claims import (
     Invented,
     Missing,
     MissingShare,
+    OutsideShare,
     Touched,
 )
 from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Statistic, Sum
@@ -67,6 +68,10 @@ def _truth(quantity: Any, items: list[Item], raw: Raw, claim: Claim) -> Span | N
         least, most = number(items, (lambda v: v > value) if quantity.above else (lambda v: v < value))
         if isinstance(quantity, Beyond):
             return least, most
+        return (Fraction(least, len(items)), Fraction(most, len(items))) if items else None
+    if isinstance(quantity, OutsideShare):
+        ends = on_line(quantity.low), on_line(quantity.high, last=True)
+        least, most = number(items, lambda v: not ends[0] <= v <= ends[1])
         return (Fraction(least, len(items)), Fraction(most, len(items))) if items else None
     if isinstance(quantity, InBucket):
         inside = sum(item.place[-1] == quantity.index for item in items)

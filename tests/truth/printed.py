@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from flexdp import Release
-from flexdp._release.claims import Between, Beyond, BeyondShare
+from flexdp._release.claims import Between, Beyond, BeyondShare, OutsideShare
 from flexdp._release.ranges import bucket_texts
 from flexdp.statistics import Quantile
 from truth.answers import answers_of, told
 from truth.raw import on_line
 
+_PLAIN = (int, float, Fraction, str, dt.date, dt.timedelta)
 _THIN = "\u00a0\u202f\u2009"
 _STAMP = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?|\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b"
@@ -34,7 +35,7 @@ _ORDINAL = re.compile(r"(\d+(?:\.\d+)?)(?:st|nd|rd|th)\b")
 _FIXED = re.compile(
     r"UTF-8|65.536 bytes|2\.2250738585072014e-308|2\^\d+|37 digits|years 1 to 9999|SHA-256|"
     r"flexdp \d+\.\d+\.\d+|"
-    r"\(about [\d\s]+ are needed, or about ε = [\d.]+ for this many|and ε = [\d.]+ needs about [\d\s]+|"
+    r"\(about [\d\s]+ are needed[,;]( or about ε = [\d.]+ for this many)?|and ε = [\d.]+ needs about [\d\s]+|"
     r"would need about ε = [\d.]+|"  # what another ε would do, by public rules
     r"Buckets were chosen privately with [^.]*(?:\.\d+%[^.]*)*\.|took [\d.]+% of ε",  # how ε was divided
 )
@@ -110,7 +111,16 @@ def unclaimed(release: Release, parameters: dict[str, Any]) -> list[tuple[str, s
 
 
 def _known(release: Release, parameters: dict[str, Any]) -> Iterator[Any]:
-    claims = [claim for answer in answers_of(release) for claim in answer.claims]
+    answers = list(answers_of(release))
+    claims = [claim for answer in answers for claim in answer.claims]
+    for answer in answers:
+        yield from _forms(answer.value if isinstance(answer.value, _PLAIN) else None)  # frames have all digits
+        if hasattr(answer.value, "__len__"):
+            yield Fraction(len(answer.value))  # buckets that were released
+        about = {claim.quantity: claim.upper for claim in answer.claims if claim.relation == "is about"}
+        for claim in answer.claims:
+            if claim.confidence < 1 and claim.quantity in about and claim.upper is not None:  # also where 0 cuts it
+                yield on_line(claim.upper) - on_line(about[claim.quantity])
     for claim in (*claims, *(claim for _, claim in told(release))):
         yield from _forms(claim.lower)
         yield from _forms(claim.upper)
@@ -122,6 +132,8 @@ def _known(release: Release, parameters: dict[str, Any]) -> Iterator[Any]:
             yield from (Fraction(10) ** claim.given.decades, Fraction(claim.given.decimals))
         if isinstance(claim.quantity, Beyond | BeyondShare | Between):
             yield from _forms(claim.quantity.value)
+        if isinstance(claim.quantity, OutsideShare):
+            yield from (*_forms(claim.quantity.low), *_forms(claim.quantity.high))
     yield from (Fraction(n) for n in range(4))  # words such as "top 3", "at least 1"
     yield from _public(release, parameters)
 
@@ -144,6 +156,7 @@ def _public(release: Release, parameters: dict[str, Any]) -> Iterator[Any]:
         yield from (Fraction(each) * n for each in (noise.q, noise.max_drop, noise.mean_drop()) for n in places)
         for count in {*release.cells.counts.tolist(), *release.bars.counts.tolist()}:
             yield from (count + noise.mean_drop() * cells for cells in range(1, 8))
+    yield from (Fraction(each.count) for each in release.spec.partitions if each.count is not None)
     if release.budget is not None and len(release.spec.columns) == 1:
         yield from _forms("; ".join(bucket_texts(release.spec.partitions[0], release.bars.keys)))
     for level in (

@@ -72,9 +72,15 @@ class Raw:
         axis = replace(self.counting.values[0], buckets=partition)
         self.axes: list[Axis] = [*self.counting.groups, axis]
         self.partition = partition
+        self._items: dict[Population, list[Item]] = {}
 
     def items(self, population: Population) -> list[Item]:
-        """Return the values of a population."""
+        """Return the values of a population, from the least to the greatest."""
+        if population not in self._items:
+            self._items[population] = sorted(self._selected(population), key=lambda item: (item.low, item.high))
+        return self._items[population]
+
+    def _selected(self, population: Population) -> list[Item]:
         found = self._counted(values=population.counted == "values")
         if population.counted == "units":
             found = list({item.unit: item for item in found}.values())
@@ -182,10 +188,9 @@ def _within(value: Any, low: Any, high: Any) -> Any:
 
 
 def order_statistic(items: Sequence[Item], level: Fraction) -> Span:
-    """Return the smallest value with at least this fraction of the values at or below it."""
-    place = max(0, math.ceil(level * len(items)) - 1)
-    by_value = sorted(items, key=lambda item: (item.low, item.high))
-    return by_value[place].low, by_value[place].high
+    """Return the smallest value with at least this fraction of the values, which are sorted, at or below it."""
+    item = items[max(0, math.ceil(level * len(items)) - 1)]
+    return item.low, item.high
 
 
 def total(items: Sequence[Item]) -> Span:

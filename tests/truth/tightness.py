@@ -25,25 +25,37 @@ class Seen:
     bounds: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
 
-    @property
-    def ratio(self) -> float:
-        """The median bound over the 95th percentile of errors; an error below one record or grain counts as one."""
-        errors, bounds = sorted(self.errors), sorted(self.bounds)
-        return bounds[len(bounds) // 2] / max(errors[math.ceil(0.95 * len(errors)) - 1], 1e-300)
+    def missed(self) -> int:
+        """Return how often the error was larger than the bound."""
+        return self._larger_than(1)
+
+    def needed(self, part: Fraction | int = 4) -> int:
+        """Return how often the error was larger than a part of the bound: seldom, where the bound is too wide."""
+        return self._larger_than(part)
+
+    def _larger_than(self, part: Fraction | int) -> int:
+        return sum(part * error > bound for error, bound in zip(self.errors, self.bounds, strict=True))
 
 
-def likely_bounds(cases: Sequence[Case], grain: float) -> dict[str, Seen]:
-    """Return the likely claims of releases of one table by one request, by answer and quantity."""
-    found: dict[str, Seen] = defaultdict(Seen)
+def likely_bounds(cases: Sequence[Case], grain: float) -> dict[tuple[str, type], Seen]:
+    """Return the likely claims of releases of one table by one request, by answer and quantity.
+
+    An error below one record or one grain counts as one.
+    """
+    found: dict[tuple[str, type], Seen] = defaultdict(Seen)
+    raws: dict[Any, Raw] = {}
     for case in cases:
-        raw = Raw(case.table, case.request, case.release, SALT)
+        partition = case.release.spec.partitions[0]
+        if partition not in raws:
+            raws[partition] = Raw(case.table, case.request, case.release, SALT)
+        raw = raws[partition]
         for answer in answers_of(case.release):
             about = next((claim.lower for claim in answer.claims if claim.relation == "is about"), None)
             for claim in answer.claims:
                 verdict = None if claim.is_certain else judge(claim, raw)
                 if verdict is None:
                     continue
-                one = found[f"{answer.name}: {type(claim.quantity).__name__}"]
+                one = found[answer.name, type(claim.quantity)]
                 if isinstance(claim.quantity, Beyond | Ranks):
                     one.bounds.append(float(claim.upper))
                     one.errors.append(max(1.0, float(verdict.truth[0])))

@@ -19,6 +19,7 @@ from flexdp._release.claims import (
     Invented,
     Missing,
     MissingShare,
+    OutsideShare,
     Population,
     Quantity,
 )
@@ -158,6 +159,10 @@ def _of_range(words: Worded, reading: Reading, question: Range) -> Iterator[Clai
         quantity=question, population=population, relation="is of the rest", lower=low, upper=high, lost=words.max_drop
     )
     yield Claim(quantity=Absent(), population=population, upper=words.max_drop)
+    assert reading.index is not None and not isinstance(words.partition, Grid)
+    (near, _), (_, far) = (printed_ends(words.partition, to_python(place)) for place in reading.index)
+    if near is not None and far is not None:
+        yield from _share(words, OutsideShare(near, far), reading.beyond)
 
 
 def _lengths(low: Any, high: Any, unit: str) -> tuple[Any, Any]:

@@ -37,6 +37,7 @@ __all__ = [
     "Invented",
     "Missing",
     "MissingShare",
+    "OutsideShare",
     "Population",
     "Quantity",
     "Relation",
@@ -84,6 +85,14 @@ class BeyondShare:
 
     value: Any
     above: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideShare:
+    """Share of what was counted that lies strictly below one value or strictly above another."""
+
+    low: Any
+    high: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +160,7 @@ Quantity: TypeAlias = (
     Statistic
     | Beyond
     | BeyondShare
+    | OutsideShare
     | Between
     | InBucket
     | InOthers
