@@ -92,7 +92,7 @@ def test_an_address_is_kept_without_its_user(ledger: Ledger, address: str) -> No
     """The address of a table has its server in a parameter here: nothing of it is kept, and a period tells it."""
     with psycopg.connect(address) as con:
         con.execute("CREATE TABLE charged_visits (x integer)")
-        con.execute("INSERT INTO charged_visits SELECT 7 FROM generate_series(1, 900)")
+        con.execute("INSERT INTO charged_visits SELECT i % 90 FROM generate_series(1, 4500) AS i")
     given = f"{address}{'&' if '?' in address else '?'}application_name=secretname"
     asked: Any = {"epsilon": 1, "delta": "1e-6", "width": 5, "ledger": ledger}
     try:
