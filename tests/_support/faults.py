@@ -21,13 +21,21 @@ DOCUMENTED = {
     "pyarrow.lib.ArrowException": "an engine's own",
     "pyspark.errors.exceptions.base.PySparkException": "an engine's own",
     "py4j.protocol.Py4JError": "an engine's own",
+    "grpc.RpcError": "an engine's own",
     "pymysql.err.MySQLError": "an engine's own",
+    "pg8000.exceptions.Error": "an engine's own",
+    "chdb._exceptions.ChdbError": "an engine's own",
     "pyo3_runtime.PanicException": "an engine's own",
 }
 
 
 def documented(error: BaseException) -> bool:
-    """Return True for a fault of data."""
+    """Return True for a fault of data.
+
+    Python itself raises SystemError where compiled code, such as an engine's, goes on after an exception: that decides.
+    """
+    if isinstance(error, SystemError) and error.__cause__ is not None:
+        return documented(error.__cause__)
     return any(f"{each.__module__}.{each.__qualname__}" in DOCUMENTED for each in type(error).__mro__)
 
 

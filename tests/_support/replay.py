@@ -193,6 +193,10 @@ def difference(before: Observed, after: Observed, bound: int) -> list[dict[Any, 
             grown = other["certified"]["records_at_most"] - one["certified"]["records_at_most"]
             assert more <= grown <= bound, f"the certified number moved by {grown}"
             more = grown
+        for report, again in zip(one.get("cap", []), other.get("cap", []), strict=True):  # a unit is of one sort
+            grown = sorted(again[sort] - report[sort] for sort in ("touched", "others"))
+            assert grown in ([0, 0], [0, 1]), f"the numbers of units on either side of the cap moved by {grown}"
+            assert grown == [0, 1] or not changed, "a unit that moved a bucket is of neither sort"
         assert _without(one, changed) == _without(other, changed, more), "something else differs"
         assert _sorted(other)
         moved.append(changed)
@@ -226,8 +230,10 @@ def _bars(document: dict[str, Any]) -> dict[Any, int]:
 
 
 def _without(document: dict[str, Any], keys: Any, more: int = 0) -> str:
-    """The document, byte for byte, without some buckets; a certified number counts ``more`` records less."""
+    """The document, byte for byte, without some buckets and numbers of units; a certified number has ``more`` less."""
     kept = dict(document)
+    if "cap" in kept:
+        kept["cap"] = [{**report, "touched": None, "others": None} for report in kept["cap"]]
     places = [place for place, key in enumerate(_bars(document)) if key not in keys]
     kept["bars"] = {name: [column[place] for place in places] for name, column in document["bars"].items()}
     if document.get("certified"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from _support.chromium import chromium, grave, opened
 from playwright.sync_api import Browser
@@ -75,7 +76,7 @@ def test_reports_fit_every_screen(browser: Browser, reports: dict[str, Path]) ->
 
 def test_the_first_table_of_a_summary_hides_no_column(browser: Browser, tmp_path: Path) -> None:
     days = pd.date_range("2023-01-01 07:30", periods=4000, freq="3h")
-    visits = pd.DataFrame({"patient number": range(100_000, 104_000), "day": days, "left": days, "cost": [9.5] * 4000})
+    visits = pl.DataFrame({"patient number": range(100_000, 104_000), "day": days, "left": days, "cost": [9.5] * 4000})
     flexdp.summary(visits, epsilon=9, delta="1e-6").report(tmp_path / "summary.html")
     with opened(browser, (tmp_path / "summary.html").as_uri(), viewport={"width": 1100, "height": 900}) as page:
         beyond = "table => table.scrollWidth - table.clientWidth"

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from _support.faults import raise_mistakes
+from _support.faults import documented, raise_mistakes
 
 from flexdp import DataError, InputError
 from flexdp._core.faults import concealed, watch_in_tests
@@ -33,6 +33,44 @@ def test_faults_of_data_are_the_one_error(error: Exception) -> None:
     with pytest.raises(DataError) as caught:
         concealed(fails(error))
     assert "Smith" not in str(caught.value) and caught.value.__context__ is None
+
+
+DRIVERS = {
+    "duckdb": ["Error", "ConversionException"],
+    "sqlite3": ["Error", "OperationalError"],
+    "psycopg": ["Error", "errors.InvalidTextRepresentation"],
+    "pg8000": ["exceptions.Error", "exceptions.DatabaseError", "exceptions.InterfaceError"],
+    "pymysql": ["err.Error", "err.DataError"],
+    "chdb": ["ChdbError"],
+    "sqlalchemy": ["exc.SQLAlchemyError", "exc.ResourceClosedError"],
+    "polars": ["exceptions.PolarsError", "exceptions.ComputeError"],
+    "pyarrow": ["lib.ArrowException", "lib.ArrowInvalid", "lib.ArrowKeyError"],
+    "pyspark": ["errors.PySparkException", "errors.AnalysisException"],
+    "py4j": ["protocol.Py4JError", "protocol.Py4JJavaError", "protocol.Py4JNetworkError"],
+    "grpc": ["RpcError"],
+}
+
+
+@pytest.mark.parametrize(("driver", "names"), DRIVERS.items(), ids=list(DRIVERS))
+def test_what_a_driver_raises_is_a_fault_of_data(driver: str, names: list[str]) -> None:
+    for name in names:
+        *inner, last = name.split(".")
+        module = pytest.importorskip(".".join([driver, *inner]))
+        kind = getattr(module, last)
+        assert documented(kind.__new__(kind)), name
+
+
+def test_compiled_code_that_goes_on_after_a_fault_is_one() -> None:
+    with pytest.raises(DataError):
+        concealed(fails(_caused(SystemError("returned a result with an exception set"), UnicodeError("Smith"))))
+    for cause in (IndexError("Smith"), None):
+        with pytest.raises(SystemError):
+            concealed(fails(_caused(SystemError("returned a result with an exception set"), cause)))
+
+
+def _caused(error: Exception, cause: Exception | None) -> Exception:
+    error.__cause__ = cause
+    return error
 
 
 @pytest.mark.any_fault

@@ -91,19 +91,20 @@ def test_killed_processes(ledger: Ledger, address: str, tmp_path: Path) -> None:
 def test_an_address_is_kept_without_its_user(ledger: Ledger, address: str) -> None:
     """The address of a table has its server in a parameter here: nothing of it is kept, and a period tells it."""
     with psycopg.connect(address) as con:
-        con.execute("CREATE TABLE visits (x integer)")
-        con.execute("INSERT INTO visits SELECT 7 FROM generate_series(1, 900)")
+        con.execute("CREATE TABLE charged_visits (x integer)")
+        con.execute("INSERT INTO charged_visits SELECT i % 90 FROM generate_series(1, 4500) AS i")
     given = f"{address}{'&' if '?' in address else '?'}application_name=secretname"
     asked: Any = {"epsilon": 1, "delta": "1e-6", "width": 5, "ledger": ledger}
     try:
         for dataset, period in (("a", None), ("monthly", "2026-05")):
             first, again = (
-                flexdp.release((given, "visits"), "x", dataset=dataset, period=period, **asked) for _ in range(2)
+                flexdp.release((given, "charged_visits"), "x", dataset=dataset, period=period, **asked)
+                for _ in range(2)
             )
             assert again.payment is not None and again.payment.free == (again == first) == (period is not None)
     finally:
         with psycopg.connect(address) as con:
-            con.execute("DROP TABLE visits")
+            con.execute("DROP TABLE charged_visits")
     with psycopg.connect(address) as con:
         rows = con.execute("SELECT details FROM flexdp_entries").fetchall()
     assert len(rows) == 2 + 4 + 2 and "secretname" not in str(rows) and "host=" not in str(rows)

@@ -423,17 +423,25 @@ def test_bad_input_is_refused_before_reading(
 @pytest.mark.parametrize(
     ("column", "options", "message"),
     [
-        ("ward", {"ask": "max"}, "ask needs a column of numbers or dates"),
+        ("ward", {"ask": "max"}, "ask needs a column of numbers, dates or booleans, but this one is of kind text"),
         ("day", {"ask": "sum"}, "the sum needs a column of numbers"),
         (["cost", "visits"], {"ask": "max"}, "ask needs a single released column"),
         (["cost", "visits"], {"ask": "max", "separately": True}, "ask does not fit separately=True"),
     ],
 )
 def test_columns_that_cannot_be_asked(column: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=r"this one is of kind boolean\. Leave it out\.$"):
-        flexdp.release([True, False], kind="boolean", **PURE, ask="max")
     with pytest.raises(InputError, match=message):
         flexdp.release(TABLE, column, **PURE, **options)
+
+
+def test_of_booleans_only_the_share_the_number_and_the_count_can_be_asked() -> None:
+    for word in ("max", "min", "q0.9", "median", "range", "iqr"):
+        with pytest.raises(InputError, match=r"of kind boolean\. Ask for the share of true with ask=\['mean'\], "):
+            flexdp.release([True, False], kind="boolean", **PURE, ask=word)
+    flags = [True] * 3000 + [False] * 1000
+    found = flexdp.release(flags, kind="boolean", **PURE, ask=["mean", "sum", "count"])
+    assert found.mean().value == pytest.approx(0.75, abs=0.02) and found.mean().text.endswith("%")
+    assert found.sum().value == pytest.approx(3000, abs=100) and found.count().value == pytest.approx(4000, abs=100)
 
 
 def test_statistics_and_names_are_the_same_and_asked_once() -> None:

@@ -391,7 +391,11 @@ def test_bounds_close_the_ends(outside: Any, bits: Any) -> None:  # noqa: ARG001
     inside = int(((values >= 0) & (values <= 100)).sum())
     wanted = inside if outside == "drop" else len(values)
     assert 0.95 * wanted < release.bars.size <= wanted
-    assert release.max().accuracy is not None  # a closed bucket has its β
+    if outside == "drop":
+        assert release.max().accuracy is not None, "a closed bucket has its β"
+    else:
+        assert release.max().accuracy is None, "values far beyond the bound count in the last bucket, too"
+        assert release.max().value == 100.0 and "the highest value is not known" in str(release.max())
 
 
 def test_separately_each_column_has_buckets_of_its_own(bits: Any) -> None:  # noqa: ARG001
@@ -485,10 +489,12 @@ def test_other_bits_give_another_release(bits: Any) -> None:
 def test_a_constant_column_is_one_bucket(bits: Any) -> None:  # noqa: ARG001
     for values, kind in (([7.25] * 5000, "number"), ([7] * 5000, "integer")):
         release = checked(flexdp.release(values, kind=kind, **SPEND))
-        told = "7" if kind == "integer" else "exactly 7.25"
+        told = "7" if kind == "integer" else "7.25"
         assert [release.max().text, release.min().text] == [f"about {values[0]}"] * 2
         bare = flexdp.release(values, kind=kind, **SPEND, ask=[])
-        assert [bare.max().text, bare.min().text] == [told] * 2
+        assert [bare.max().text, bare.min().text] == [f"{told} or more", f"{told} or less"]
+        lies = f"apart from those the highest is {'' if kind == 'integer' else 'exactly '}{told}."
+        assert lies in str(bare.max()) and str(bare.median()).endswith(f": {told}. This is certain.")
         assert 5000 - release.max_drop <= release.bars.size <= 5000
         assert release.median().value == values[0]
 

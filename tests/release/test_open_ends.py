@@ -15,7 +15,7 @@ import flexdp
 from flexdp._release.claims import Claim
 from flexdp.buckets.ends import is_open
 from flexdp.buckets.parse import make_buckets
-from flexdp.statistics import IQR, Max, Mean
+from flexdp.statistics import IQR, Max, Mean, Min
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 FAR = [10.0] * 2000 + [1_000_000.0] * 2000
@@ -111,8 +111,14 @@ def test_the_mean_of_booleans_is_a_share(ones: int, rows: int) -> None:
     assert low <= ones / rows <= high and high - low <= 2 * drop / (rows - 2 * drop), "no wider than what may be lost"
     assert str(mean).startswith("Share of records with the values true: about ")
     assert mean.text.endswith("%") and " The exact share is guaranteed to lie between " in str(mean)
+    total = released.sum()
+    assert isinstance(total.value, int) and abs(total.value - ones) <= drop
+    assert total.interval is not None and total.interval[0] <= ones <= total.interval[1]
+    assert total.interval[1] - total.interval[0] == drop, "what the bucket of true may have lost"
+    assert str(total).startswith("Number of records with the values true: about ")
+    assert released.count().interval == (released.bars.size, released.bars.size + 2 * drop), "both values are public"
     with pytest.raises(flexdp.InputError, match="needs a column of numbers"):
-        released.sum()
+        released.max()
 
 
 def test_sums_and_means_of_integers_state_no_half_step() -> None:
@@ -187,6 +193,8 @@ def test_asked_ends_close_open_buckets_of_the_same_values_only() -> None:
     table = {"cost": rng.lognormal(5, 1, 8000).round(2).tolist(), "id": ids}
     kinds: dict[str, Any] = {"kind": "number", "ask": ["min", "max"], **SPEND}
     plain = flexdp.release(table, "cost", **kinds)
-    assert plain._buckets().limits.answers
+    assert [fact.quantity for fact in plain._buckets().facts] == [Min(), Max()]
+    assert not plain.quantile("0.999").text.endswith("or more")
     capped = flexdp.release(table, "cost", unit="id", unit_kind="integer", max_buckets_per_unit=2, **kinds)
-    assert not capped._buckets().limits.answers, "buckets and asked answers count other values there"
+    assert not capped._buckets().facts, "buckets and asked answers count other values there"
+    assert capped.quantile("0.9999").text.endswith("or more")

@@ -28,11 +28,12 @@ from hypothesis import strategies as st
 import flexdp
 from flexdp import DataError, InputError, Release
 from flexdp._release.api import prepare
+from flexdp._release.claims import BeyondShare
 from flexdp.accounting.budget import Budget
 from flexdp.guarantees import DIFFERENCE, DROP_MOVE, Metric
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.noise import DropNoise
-from flexdp.statistics import Range
+from flexdp.statistics import Max, Min, Range
 
 pytestmark = pytest.mark.own_engines
 
@@ -224,12 +225,20 @@ histograms = st.dictionaries(st.integers(0, 19), st.integers(1, 60), min_size=1,
 
 
 @settings(max_examples=300, deadline=None)
-@given(counts=histograms, seed=st.integers(0, 2**32 - 1), level=st.fractions(0, 1))
-def test_certified_statements_hold_for_every_drop(counts: dict[int, int], seed: int, level: Fraction) -> None:
+@given(
+    counts=histograms,
+    seed=st.integers(0, 2**32 - 1),
+    level=st.fractions(0, 1),
+    outside=st.sampled_from(["clamp", "drop"]),
+)
+def test_certified_statements_hold_for_every_drop(
+    counts: dict[int, int], seed: int, level: Fraction, outside: str
+) -> None:
     """α, β and the quantile's interval, against the data that was really dropped from."""
     noise = DropNoise("1", "1e-6")
     drops = noise._draw(len(counts), np.random.default_rng(seed).bytes)
-    released, truth = fixed(counts, dict(zip(counts, drops.tolist(), strict=True)), width=1, bounds=(0, 20))
+    lost = dict(zip(counts, drops.tolist(), strict=True))
+    released, truth = fixed(counts, lost, width=1, bounds=(0, 20), outside=outside)
     n = sum(truth.values())
     y = dict(released.bars.items())
     if not y:
@@ -238,9 +247,21 @@ def test_certified_statements_hold_for_every_drop(counts: dict[int, int], seed: 
     assert alpha is not None and (n - sum(y.values())) / n <= alpha
     above = sum(c for k, c in truth.items() if k > max(y))
     below = sum(c for k, c in truth.items() if k < min(y))
-    assert above / n <= released.max().accuracy.alpha
-    assert below / n <= released.min().accuracy.alpha
-    assert (above + below) / n <= released.range().accuracy.alpha
+    beyond = {"max": (above, max(y)), "min": (below, min(y)), "range": (above + below, max(y) - min(y))}
+    exact = {"max": max(truth) + 0.5, "min": min(truth) + 0.5, "range": max(truth) - min(truth)}
+    opened = {place for place in (0, 19) if outside == "clamp"}  # what lies beyond the bounds counts there, too
+    for name, (hidden, place) in beyond.items():
+        answer = getattr(released, name)()
+        ends = {max(y), min(y)} if name == "range" else {place}
+        assert (answer.accuracy is None) == bool(ends & opened)
+        if answer.accuracy is not None:
+            assert hidden / n <= answer.accuracy.alpha and answer.accuracy.beta == (1 if name == "range" else 0.5)
+        for claim in answer.claims:
+            if isinstance(claim.quantity, BeyondShare):
+                assert hidden / n <= claim.upper
+            elif isinstance(claim.quantity, Max | Min | Range) and claim.relation == "is":
+                assert claim.lower is None or claim.lower <= exact[name]
+                assert claim.upper is None or exact[name] <= claim.upper
     records = sorted(k for k, c in truth.items() for _ in range(c))
     true_quantile = records[max(1, math.ceil(level * n)) - 1] + 0.5
     low, high = released.quantile(level).interval
@@ -253,16 +274,23 @@ def test_certified_statements_hold_for_every_drop(counts: dict[int, int], seed: 
 @given(
     y=st.dictionaries(st.integers(0, 3), st.integers(1, 4), min_size=1, max_size=4),
     level=st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1)]),
+    outside=st.sampled_from(["clamp", "drop"]),
 )
-def test_the_interval_is_exactly_that_of_the_box(y: dict[int, int], level: Fraction) -> None:
-    """Enumerate every data set that could have given the release: the interval is the hull of its quantiles."""
-    released, _ = fixed(y, {}, epsilon="20", width=1, bounds=(0, 4))
+def test_the_interval_is_exactly_that_of_the_box(y: dict[int, int], level: Fraction, outside: str) -> None:
+    """Enumerate every data set that could have given the release: the interval is the hull of its quantiles.
+
+    What lies beyond bounds that clamp counts in the outermost buckets, which have no outer end.
+    """
+    released, _ = fixed(y, {}, epsilon="20", width=1, bounds=(0, 4), outside=outside)
     drop = released.max_drop
     found = set()
     for lost in np.ndindex(*([drop + 1] * 4)):
         records = [k for k in range(4) for _ in range(y.get(k, 0) + lost[k])]
         found.add(records[max(1, math.ceil(level * len(records))) - 1])
-    assert released.quantile(level).interval == (min(found), max(found) + 1)
+    low, high = min(found), max(found) + 1
+    if outside == "clamp":
+        low, high = (-math.inf if low == 0 else low), (math.inf if high == 4 else high)
+    assert released.quantile(level).interval == (low, high)
 
 
 def test_alpha_is_absent_where_bars_are_not_public() -> None:
@@ -295,9 +323,9 @@ def test_the_sentences() -> None:
     assert str(released.range()) == (
         f"Range of x: 120–130 or more. {rest('bucket beyond the two ends', 'range lies in 120–130')}"
     )
-    lost += "among the rest "
-    assert str(released.median()) == f"Median x: about 29.64. {lost}it lies in 25–30."
-    assert str(released.quantile("0.9")) == f"90th percentile of x: about 151.9. {lost}it lies in 150–155."
+    among = f"{lost}among the rest "
+    assert str(released.median()) == f"Median x: about 29.6. {among}it lies in 25–30."
+    assert str(released.quantile("0.9")) == f"90th percentile of x: about 151.86. {among}it lies in 150–155."
     assert str(released.support()) == (
         "Buckets of x that hold records: 25–30, 30–35, 150–155. Every bucket with at least 28 records is listed; "
         "others may be missing."
@@ -347,10 +375,15 @@ def test_the_sentences() -> None:
 
 
 def test_edges_promise_the_width_of_the_bucket_in_question() -> None:
-    released, _ = fixed({0: 100, 2: 100}, {}, edges=[0, 10, 100, 1000])
+    released, _ = fixed({0: 100, 2: 100}, {}, edges=[0, 10, 100, 1000], outside="drop")
     assert released.max().accuracy.beta == 450
     assert released.min().accuracy.beta == 5
     assert released.range().accuracy.beta == 455
+    clamped, _ = fixed({0: 100, 1: 100, 2: 100}, {}, edges=[0, 10, 100, 1000])
+    assert [clamped.max().text, clamped.min().text, clamped.range().text] == ["100 or more", "10 or less", "90 or more"]
+    assert clamped.max().accuracy is clamped.min().accuracy is clamped.range().accuracy is None
+    within, _ = fixed({1: 100}, {}, edges=[0, 10, 100, 1000])
+    assert within.max().accuracy.beta == within.min().accuracy.beta == 45
 
 
 def test_statistics_of_texts_that_need_an_order_are_refused() -> None:
@@ -541,7 +574,8 @@ def test_promises_speak_of_the_values_that_were_read() -> None:
     dropped = flexdp.release(values, epsilon=1, delta=1e-6, width=5, bounds=(0, 120), outside="drop")
     promises = dropped.certificate().promises
     assert any("of what was counted was left out in total" in promise for promise in promises)
-    assert "Counted: readable values within 0–120." in promises and "(within 0–120): 50–55." in str(dropped.max())
+    assert "Counted: readable values within 0–120." in promises
+    assert str(dropped.max()).startswith("Highest value (within 0–120): 50–55 or more. ")
     opened = flexdp.release(np.array([50.0] * 1000 + [1e300] * 9000), epsilon=1, delta=1e-6, width=5)
     assert any("2^51 buckets" in promise for promise in opened.certificate().promises)
     assert opened.conditions == ("Counted: readable values.",)
@@ -556,11 +590,14 @@ def test_large_integers_are_shown_in_full() -> None:
 
 
 def test_a_bucket_cut_at_the_bound_promises_its_own_width() -> None:
-    released = flexdp.release(np.array([5] * 100), epsilon=1, delta=1e-6, width=1000, bounds=(0, 120))
+    values: Any = np.array([5] * 100)
+    released = flexdp.release(values, epsilon=1, delta=1e-6, width=1000, bounds=(0, 120), outside="drop")
     assert released.max().accuracy.beta == 60
     assert released.partition.beta == 60
-    last, _ = fixed({0: 100, 2: 100}, {}, width=5, bounds=(0, 12))
+    last, _ = fixed({0: 100, 2: 100}, {}, width=5, bounds=(0, 12), outside="drop")
     assert (last.max().accuracy.beta, last.min().accuracy.beta) == (1, 2.5)
+    clamped = flexdp.release(values, epsilon=1, delta=1e-6, width=1000, bounds=(0, 120))
+    assert clamped.max().accuracy is None and "One bucket holds everything" in str(clamped.max())
 
 
 def test_extreme_magnitudes_have_sentences() -> None:
@@ -579,7 +616,8 @@ def test_levels_are_named_exactly() -> None:
     released, _ = fixed({0: 100}, {}, width=5)
     assert released.quantile("0.9999999999999999999").name == "0.9999999999999999999-quantile"
     assert released.quantile("0.99").name == "99th percentile"
-    assert str(released.quantile("0.991")).startswith("99.1th percentile of x: about 4.96. ")
+    assert str(released.quantile("0.991")).startswith("99.1th percentile of x: about 5. ")
+    assert released.quantile("0.991").value == 4.96
 
 
 def test_order_is_refused_of_texts_even_where_nothing_survived() -> None:
@@ -597,7 +635,7 @@ def test_apply_takes_any_function_of_the_histogram() -> None:
     assert bounded.value == 7.5
     assert (bounded.accuracy.beta, bounded.accuracy.moved) == (2.5, 0)
     assert str(bounded).startswith(
-        "Result of mean for x: 7.5 ± 2.5. At most 27 records per bucket were left out; among"
+        "Result of mean for x: 7.5 ± 2.5. At most 27 records per bucket were left out; this is the result for the rest."
     )
     relative, _ = fixed({7000: 100}, {}, relative="0.05")
     with pytest.raises(InputError, match="relative buckets"):

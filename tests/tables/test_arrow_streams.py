@@ -257,10 +257,16 @@ def test_preparing_opens_no_stream_where_the_schema_is_known() -> None:
 
 
 def test_narwhals_does_not_hide_that_pandas_infers_types() -> None:
-    frame = narwhals.from_native(pd.DataFrame({"w": ["a", "b"]}))
+    native = pd.DataFrame({"w": ["a", "b"], "x": [1, 2]})
+    frame = narwhals.from_native(native)
+    for column in native.columns:
+        (question,) = prepare(frame, column, kind="text").questions
+        (declared,) = question.counting.columns
+        assert declared.inferred and declared.kind is None
     with pytest.raises(InputError, match="pandas infers"):
-        prepare(frame, "w")
+        flexdp.summary(frame, epsilon=1, delta="1e-6")
     assert private_counts(frame, "w", kind="text") == {"a": 1, "b": 1}
+    assert private_counts(frame, "w") == private_counts(native, "w") == {}, "numbers, as long as nobody says otherwise"
 
 
 def test_other_frames_with_inferred_types_are_refused() -> None:

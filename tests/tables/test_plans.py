@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from _support.lite import opened
 from polars.io.plugins import register_io_source
@@ -503,14 +504,16 @@ def test_what_the_text_of_a_relation_does_not_show() -> None:
     con.execute("SET VARIABLE most = (SELECT max(y) FROM t)")
     refused(con.sql("SELECT y - getvariable('most') AS y FROM t"))
     twice, drawn = con.read_parquet(["t.parquet", "t.parquet"]), con.sql("SELECT y + random() AS y FROM t")
-    frame = pd.DataFrame({"y": [1.0, 2.0]})
+    frame, arrow = pd.DataFrame({"y": [1.0, 2.0]}), pa.table({"y": [1.0, 2.0]})
     assert twice is not drawn
     refused(con.sql("SELECT y FROM twice"))
     refused(con.sql("SELECT y FROM twice -- FROM 'u.parquet'"))
     refused(con.sql("SELECT y FROM drawn"))
     refused(con.sql("FROM read_parquet($1)", params=[["t.parquet", "t.parquet"]]))
     refused(con.from_parquet(["t.parquet", "t?parquet"]))
-    assert sum(bars(con.sql("SELECT y FROM frame")).values()) == len(frame)
+    with pytest.raises(InputError, match="is a relation over a pandas frame"):
+        bars(con.sql("SELECT y FROM frame WHERE y > 0"))
+    assert sum(bars(con.sql("SELECT y FROM arrow")).values()) == len(frame) == len(arrow)
     assert sum(bars(con.from_parquet(["t.parquet", "u.parquet"]).filter("y > 1")).values()) == 2
     con.execute("CREATE MACRO list_value(a) AS list_concat(string_split(a, '|'), string_split(a, '|'))")
     own = con.sql("FROM read_parquet(list_value('t.parquet'))")

@@ -443,9 +443,9 @@ class Telling:
         low, high = map(scale.value, limits)
         off = bound + abs(shown - drawn)
         if self._true_or_false:
-            whole = math.floor(off)  # two integers
-            claims = [*self._about(statistic, shown), self._sure_of(statistic, shown - whole, shown + whole)]
-            return f"{SURE} this is off by at most {thousands(whole)}.", claims
+            most = math.floor(off)  # two integers
+            claims = [*self._about(statistic, shown), self._sure_of(statistic, shown - most, shown + most)]
+            return f"{SURE} this is off by at most {thousands(most)}.", claims
         ends = f"{figure(low)}{'–' if low >= 0 else ' to '}{figure(high)}"
         cut = getattr(spec.partitions[0], "outside", "clamp") == "drop" and self.asked.column.bounded
         told = (

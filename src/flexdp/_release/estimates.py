@@ -264,7 +264,7 @@ def extreme_text(partition: Partition, reading: Reading, max_drop: int) -> str:
     Returns
     -------
     str
-        "90–95 or more", "115 or more", "45–50".
+        "90–95 or more", "115 or more", "45–50"; of a single value "7.25 or more".
     """
     assert reading.index is not None
     ranged = isinstance(reading.question, Range)
@@ -280,7 +280,9 @@ def extreme_text(partition: Partition, reading: Reading, max_drop: int) -> str:
     opened = is_outermost(partition, reading)
     certain = is_certain(partition, reading, max_drop)
     endless = ranged and span_ends(partition, reading)[1] is None
-    return text if (opened and not ranged) or (certain and not endless) else f"{text} or {more}"
+    if (opened and not ranged) or (certain and not endless):
+        return text
+    return f"{text.removeprefix('exactly ')} or {more}"  # nothing is exact of what may be more
 
 
 def is_certain(partition: Partition, reading: Reading, max_drop: int) -> bool:

@@ -353,7 +353,7 @@ class Words:
         of_each = f" of each {joined(self.groups)}" if self.groups else ""
         name, place = ("range", "lies in") if isinstance(question, Range) else (high, "lies in")
         bucket = span_text(self.partition, reading) if isinstance(question, Range) else self._bucket(reading)
-        if values or is_endless(self.partition, reading) or not any(mark in bucket for mark in "–t"):
+        if values or is_endless(self.partition, reading) or not any(mark in bucket for mark in ("–", " to ")):
             place = "is"
         told = (
             f"{self._left_out(None)}; up to {thousands(self.max_drop)}{of_each} may lie {where}, and apart from those "
