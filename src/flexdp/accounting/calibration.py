@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from flexdp._core.domains import DELTA, EPSILON, integer
+from flexdp._core.domains import DELTA, EPSILON, Domain, integer
 from flexdp._core.exact import Number
 from flexdp.accounting.budget import Budget
 from flexdp.accounting.composition import privacy_curve
@@ -24,6 +24,9 @@ __all__ = ["MOST_RELEASES", "Calibration", "calibrate"]
 MOST_RELEASES = 10**4
 _SHARES = tuple(Fraction(share, 100) for share in (50, 75, 90, 97))  # of δ, that goes to infinite losses
 _NOTHING = Fraction(0)
+_ASIDE = Domain(
+    name="aside", low=_NOTHING, high=Fraction(1), remedy="Give the share of each budget that buys something else."
+)
 _STEPS = 1000  # ε of each is found to one part in a thousand
 
 
@@ -67,7 +70,7 @@ class Calibration:
 
 
 def calibrate(
-    epsilon: Number, delta: Number, *, releases: int, max_buckets_per_unit: int = 1, aside: Fraction = _NOTHING
+    epsilon: Number, delta: Number, *, releases: int, max_buckets_per_unit: int = 1, aside: Number | None = None
 ) -> Calibration:
     """Return the budget that each of several equal releases may have, all declared beforehand.
 
@@ -80,7 +83,7 @@ def calibrate(
     max_buckets_per_unit
         Most buckets in which one unit counts, in each release.
     aside
-        Share of the ε of each release that its buckets do not get: it goes to counts without a δ.
+        Share of the ε of each release that its buckets do not get, where there is one: it buys a count without a δ.
 
     Returns
     -------
@@ -100,7 +103,8 @@ def calibrate(
     """
     many = integer("releases", releases, at_most=MOST_RELEASES)
     most = integer("max_buckets_per_unit", max_buckets_per_unit)
-    return _calibrated(EPSILON.check(epsilon), DELTA.check(delta), many, _Buckets(most, aside))
+    share = _NOTHING if aside is None else _ASIDE.check(aside)
+    return _calibrated(EPSILON.check(epsilon), DELTA.check(delta), many, _Buckets(most, share))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from flexdp._core.exact import exact_text
 from flexdp._core.text import thousands
-from flexdp._release.capped import cap_epsilon
+from flexdp._release.capped import SHARE
 from flexdp.accounting.calibration import MOST_RELEASES, Calibration, calibrate
 from flexdp.planning.options import Setting
 
@@ -46,6 +46,6 @@ def declared_of(setting: Setting, epsilon: Fraction | None) -> Declared | None:
         setting.delta,
         releases=setting.releases,
         max_buckets_per_unit=setting.buckets_per_unit,
-        aside=cap_epsilon(Fraction(1), reported=setting.reported),
+        aside=SHARE if setting.reported else None,
     )
     return Declared(found) if found.saved else None
