@@ -403,7 +403,9 @@ def planned() -> dict[str, Call]:
             flexdp.plan, {**RIGHT, "records_about": 1000, "edges": [0, 10, 20], "stats": ["max"]}, ["edges", "stats"]
         ),
         "plan of units": Call(
-            flexdp.plan, {**known, "max_buckets_per_unit": 2, "cap_report": True}, ["max_buckets_per_unit", "cap_report"]
+            flexdp.plan,
+            {**known, "max_buckets_per_unit": 2, "cap_report": True},
+            ["max_buckets_per_unit", "cap_report"],
         ),
         "plan of groups": Call(
             flexdp.plan, {**known, "by": ["ward"], "groups": ["A", "B"], "groups_about": None}, ["by", "groups"]

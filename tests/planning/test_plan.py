@@ -74,7 +74,9 @@ def test_the_numbers_of_the_tables_in_the_literature() -> None:
 
 
 @pytest.mark.parametrize("limit", [7, 20, 30, 100, 2000])
-@pytest.mark.parametrize(("releases", "units", "reported"), [(1, None, True), (1, 1, True), (2, 3, True), (2, 3, False)])
+@pytest.mark.parametrize(
+    ("releases", "units", "reported"), [(1, None, True), (1, 1, True), (2, 3, True), (2, 3, False)]
+)
 def test_the_smallest_epsilon_that_meets_a_target(
     limit: int, releases: int, units: int | None, *, reported: bool
 ) -> None:
