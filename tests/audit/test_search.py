@@ -262,7 +262,7 @@ def test_everything_that_is_replaced_is_put_back() -> None:
 def test_the_same_seed_makes_the_same_pairs() -> None:
     one, other = (search(10**6, seed=7, pairs=12, forms=PLAIN) for _ in range(2))
     assert (one.forms, one.options, one.released) == (other.forms, other.options, other.released)
-    with pytest.raises(InputError, match="forms must be 'list'"):
+    with pytest.raises(InputError, match=r"forms must name forms of tables; got 'matrix'\. Some are 'list', "):
         search(forms=["matrix"])
     with pytest.raises(InputError, match="seconds"):
         search(-1)

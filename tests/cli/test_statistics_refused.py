@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ SETTINGS: dict[str, tuple[list[str], set[str]]] = {
     "too few by": (["x", "--by", "w", "--where", "pid = 3"], set()),
     "dates": (["day"], MOMENTS),
     "text": (["w"], ORDERED | MOMENTS),
-    "boolean": (["paid"], ORDERED | MOMENTS),
+    "boolean": (["paid"], ORDERED | {"std"}),  # its mean is a share, its sum a number of records
     "points": (["x", "--also", "pid", "--width", "10,50"], ORDERED | MOMENTS),
     "by": ([*WIDE, "--by", "w"], set()),
     "declared": ([*WIDE, "--by", "w", "--groups", "A,none"], set()),
@@ -64,6 +65,20 @@ def test_a_statistic_is_answered_or_refused_before_anything_is_spent(name: str, 
         else:
             assert out.returncode == 2 and "Spent" not in out.stderr and out.stdout == "", words
             assert out.stderr.startswith("Error: --stat") and len(out.stderr.splitlines()) == 1
+
+
+def test_the_counts_of_each_group_are_printed_with_their_own_ends(place: Path) -> None:
+    """Group A holds 1000 of 3000 records; of all groups together each bucket may have lost twice as many."""
+    line = ["release", "t.parquet", *WIDE, "--by", "w", "--groups", "A,none", *SPEND, "-s", "counts"]
+    out = run(*line, "-o", "groups.json", cwd=place)
+    release = Release.from_json((place / "groups.json").read_text())
+    assert out.returncode == 0 and "(w none)" in out.stdout and release.max_drop == 27
+    whole, group = out.stdout.split("(w A)")
+    for text, most in ((whole, 54), (group, 27)):
+        found = re.findall(r"^(\d+)–\d+\tabout (\d+) \(certainly (\d+) to (\d+)\)$", text, re.MULTILINE)
+        counts = dict(zip(range(0, 100, 10), release.by_group()["A"].counts().value.values(), strict=True))
+        assert {int(start): int(low) for start, _, low, _ in found} == counts
+        assert all(int(low) < int(about) < int(high) == int(low) + most for _, about, low, high in found)
 
 
 def test_no_ledger_is_charged_for_a_number_of_units_that_buckets_do_not_tell(place: Path) -> None:

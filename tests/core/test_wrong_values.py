@@ -247,7 +247,7 @@ def budgets(folder: Path) -> dict[str, Call]:
         "PrivacyCurve.delta_at": Call(losses.delta_at, {"epsilon": 1}),
         "PrivacyCurve.epsilon_at": Call(losses.epsilon_at, {"delta": 1e-5}),
         "PrivacyCurve.points": Call(losses.points, {"count": 3}),
-        "calibrate": Call(accounting.calibrate, {**RIGHT, "releases": 3, "max_buckets_per_unit": 2}),
+        "calibrate": Call(accounting.calibrate, {**RIGHT, "releases": 3, "max_buckets_per_unit": 2, "aside": 0.04}),
         "Ledger": Call(flexdp.Ledger, {"address": folder / "x.db", "patience": 1}),
         "Ledger.create": Call(
             lambda dataset=None, **rest: ledger.create(dataset or next(names), **rest), {**RIGHT, "unit": "record"}
@@ -278,7 +278,7 @@ def releases(folder: Path) -> dict[str, Call]:
     table: dict[str, Any] = {
         "source": TABLE, "column": "x", **RIGHT, "kind": "number", "width": 1, "bounds": (0, 9), "by": "ward",
         "by_kind": "text", "groups": ["A", "B"], "unit": "pid", "unit_kind": "text", "max_buckets_per_unit": 1,
-        "per_unit": None, "certify": 0.1,
+        "per_unit": None, "certify": 0.1, "cap_report": True,
     }  # fmt: skip
     both: dict[str, Any] = {"source": TABLE, "column": ["x", "y"], **RIGHT}
     days = {"source": ["2024-01-01"] * 100, **RIGHT, "kind": "date", "width": "1 week"}
@@ -401,6 +401,11 @@ def planned() -> dict[str, Call]:
         ),
         "plan of edges": Call(
             flexdp.plan, {**RIGHT, "records_about": 1000, "edges": [0, 10, 20], "stats": ["max"]}, ["edges", "stats"]
+        ),
+        "plan of units": Call(
+            flexdp.plan,
+            {**known, "max_buckets_per_unit": 2, "cap_report": True},
+            ["max_buckets_per_unit", "cap_report"],
         ),
         "plan of groups": Call(
             flexdp.plan, {**known, "by": ["ward"], "groups": ["A", "B"], "groups_about": None}, ["by", "groups"]
@@ -680,6 +685,19 @@ def audits() -> dict[str, Call]:
         "verify": Call(audit.verify, {**search, "epsilon": 1, "delta": "0.2"}),
         "neighbours": Call(lambda **given: list(audit.neighbours(**given)), search),
         "audit": Call(audit.audit, {"mechanism": small, **data, "epsilon": 1, "delta": "0.2", **run}),
+        "search": Call(
+            audit.search,
+            {
+                "seconds": 1,
+                "seed": 0,
+                "pairs": 1,
+                "first": 0,
+                "findings": 1,
+                "forms": ["dict of lists"],
+                "command": None,
+                "told": print,
+            },
+        ),
         "AskedChain": Call(audit.AskedChain, {"program": nothing, "counts": [1], "column": None}),
         "AskedChain.law": Call(chain.law, {"data": [1]}),
         "Event.__contains__": Call(lambda outcome: outcome in event, {"outcome": (3,)}),
@@ -739,9 +757,10 @@ def laboratory() -> dict[str, Call]:
 
 def outcome(call: Callable[..., Any], arguments: dict[str, Any]) -> str:
     """What is wrong with how a call ends; nothing, where it succeeds or is refused as it should be."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", flexdp.PrivacyWarning)  # a value that is taken, however little it protects
+        warnings.simplefilter("always", flexdp.ReadingWarning)  # or taken, but cells may be read otherwise than meant
         try:
             call(**arguments)
         except (InputError, DataError, BudgetError) as refusal:
@@ -752,7 +771,8 @@ def outcome(call: Callable[..., Any], arguments: dict[str, Any]) -> str:
         except BaseException as error:  # noqa: BLE001  (whatever it is, it should not be)
             where = traceback.extract_tb(error.__traceback__)[-1]
             return f"raised {type(error).__name__} at {where.filename}:{where.lineno}"
-    return ""
+    told = [str(each.message) for each in heard]
+    return next((f"warns: {text[:200]!r}" for text in told if SECRET in text or not text.isprintable()), "")
 
 
 @pytest.mark.parametrize(
@@ -800,7 +820,7 @@ RESULTS = {
     "Metric", "Thinned", "Neighbours", "Division", "Account", "Calibration", "Entry", "LossDistribution", "Payment",
     "PrivacyCurve", "Receipt", "Stored", "Verdict", "Completed", "Computed", "DistortionCase", "ErrorCase",
     "MetricCase", "Preserved", "Checked", "Claim",
-    "Audited", "Event", "ExactDelta", "Verified", "CheckedDocument", "DocumentCheck",
+    "Audited", "Event", "ExactDelta", "Verified", "CheckedDocument", "DocumentCheck", "Finding", "Searched",
     "PrivateKey", "PublicKey", "Signature", "SignatureCheck",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.

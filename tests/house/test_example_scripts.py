@@ -18,7 +18,13 @@ SHOWN = {  # what each script prints, in this order
         r"Highest departure_delay: about \d+",
         r"73\.2% sure afterwards",
     ],
-    "words.py": [r"Values of word that occur: and, cold, far, ", r"\(14 in total\)", r"133 people", "for each person"],
+    "words.py": [
+        r"Values of word that occur, each unit \(person\) once with at most 5 values: and, cold, far, ",
+        r"\(14 in total\)\. So counted, every value with at least 138 units \(person\) is listed; others may be ",
+        r"5 most frequent values of word, each unit \(person\) once with at most 5 values: says with about \d",
+        r"A word that 138 people wrote, within their 5 words, is certain to be listed\.",
+        "for each person",
+    ],
     "ledger.py": [
         r"Monday, carriers: Charged to 'flights-2013': ε = 1, δ = 1e-06\. Left: ε = 1, δ = 3e-06\.",
         "Tuesday, the same: .* it cost nothing",

@@ -294,7 +294,14 @@ def test_a_release_runs_the_very_mechanism_that_it_shows(
     bucketing, dropping = released.mechanism.parts
     assert isinstance(bucketing, Bucketing) and bucketing.partition == released.partition
     assert isinstance(dropping, Dropping) and dropping.noise == released.noise
-    assert released.privacy == released.mechanism.privacy == dropping.privacy
+    assert released.mechanism.privacy == dropping.privacy
+    counts_of_units = [cap.privacy(released.spec) for cap in released.caps]  # beside the buckets, in no mechanism
+    assert len(counts_of_units) == ("max_buckets_per_unit" in asked)
+    if counts_of_units:
+        assert [each.epsilon for each in counts_of_units] == [Fraction(8, 25)]
+    both = total([dropping.privacy, *counts_of_units])
+    assert released.privacy == (both if counts_of_units else dropping.privacy)
+    assert (released.privacy.epsilon, released.privacy.delta) == (8, Fraction(1, 100))
     assert released.max_drop == dropping.max_drop
     again = Release.from_json(released.to_json())
     assert again.mechanism == released.mechanism == Mechanism.from_json(released.mechanism.to_json())
@@ -303,7 +310,7 @@ def test_a_release_runs_the_very_mechanism_that_it_shows(
 def test_a_unit_s_privacy_is_one_whoever_tells_it() -> None:
     """release(unit=…, max_buckets_per_unit=2): the release, its mechanism, its plan and the calculus agree."""
     rule = {"unit": "pid", "max_buckets_per_unit": 2}
-    released = flexdp.release(pa.table(ROWS), "age", epsilon=1, delta="1e-6", width=1, **rule)
+    released = flexdp.release(pa.table(ROWS), "age", epsilon=1, delta="1e-6", width=1, cap_report=False, **rule)
     told = Privacy(epsilon=1, delta="1e-6", neighbours=AddRemove("pid", 2))
     assert released.privacy == released.mechanism.privacy == Dropping(1, "1e-6", **rule).privacy == told
     assert str(told).startswith("ε = 1, δ = 1e-06 for each pid: an observer")

@@ -130,7 +130,7 @@ def test_a_prepared_request_shows_no_record(tmp_path: Path) -> None:
 
 def test_a_release_has_no_private_field() -> None:
     released = flexdp.release(cells(), epsilon=1, delta="1e-12", kind="number", width=5)
-    assert set(released.__dataclass_fields__) == {"spec", "budget", "cells", "records_at_most", "asked", "auto"}
+    assert set(released.__dataclass_fields__) == {"spec", "budget", "cells", "records_at_most", "asked", "auto", "caps"}
     auto = flexdp.release(list(range(9000)), kind="integer", epsilon=1, delta="1e-6").auto
     assert auto is not None  # what the program published, and nothing it was given
     assert set(auto.__dataclass_fields__) == {"budget", "kind", "column", "seen", "spans", "leaf_counts", "rules"}
@@ -142,12 +142,17 @@ def test_a_release_has_no_private_field() -> None:
     assert set(result.levels.__dataclass_fields__) == {"scale", "epsilon", "records_about", "anchor", "answers"}
     means = {"scale", "epsilon", "records_about", "anchor", "low", "high", "tally", "sums", "records"}
     assert set(result.mean.__dataclass_fields__) <= means, set(result.mean.__dataclass_fields__) - means
-    assert set(asked.column.__dataclass_fields__) <= {"decades", "ends", "scale"}
+    assert set(asked.column.__dataclass_fields__) == {"calendar", "decades", "ends", "scale"}  # public ends
+    frame = pl.DataFrame({"x": [1.0] * 900, "u": range(900)})
+    capped = flexdp.release(frame, "x", epsilon=1, delta="1e-6", width=5, unit="u", max_buckets_per_unit=1)
+    (cap,) = capped.caps  # two noisy numbers
+    assert set(cap.__dataclass_fields__) == {"drawn", "epsilon", "touched", "others"}
     names = {"columns", "partitions", "zone", "by", "by_kinds", "groups", "unit", "max_buckets_per_unit", "per_unit"}
     names |= {"where", "derived", "of_query", "about"}  # parameters, too
     names |= {"read_as", "keyed"}  # from parameters, formats and schemas
     assert set(released.spec.__dataclass_fields__) == names
-    fields = {"name", "value", "accuracy", "statement", "text", "interval", "promise"}
+    fields = {"name", "value", "accuracy", "statement", "text", "interval", "promise", "population"}
+    fields |= {"claims", "tallies"}  # printed numbers, with what they are about
     assert set(flexdp.Answer.__dataclass_fields__) == fields
 
 

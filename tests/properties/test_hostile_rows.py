@@ -163,7 +163,8 @@ def test_sentences_name_what_was_left_out_before_the_noise() -> None:
     frame = pl.DataFrame(rows)
     declared = flexdp.release(frame, "x", width=10, bounds=(0, 30), by="g", groups=["a"], **SURE)
     assert declared.max().value == 4.5 and str(declared.max()).startswith(
-        "Highest x (declared groups of g): 9 or less. "
+        "Highest x (declared groups of g): probably 9 or less. At most 27 records per bucket and g were left out; up "
+        "to 27 of each g may lie in each higher bucket, and apart from those the highest is 9 or less. "
     )
     assert declared.conditions == (
         "Counted: readable values of x limited to 0–30, in records of the declared groups (g).",
@@ -172,7 +173,7 @@ def test_sentences_name_what_was_left_out_before_the_noise() -> None:
     largest = flexdp.release(frame, "x", width=10, unit="id", per_unit="max", by="g", **SURE)
     assert list(largest.groups) == ["b"]
     assert str(largest.by_group()["b"].max()).startswith(
-        "Highest x per unit (id) (g b), taking each unit's highest: 20–29. "
+        "Highest x per unit (id) (g b), taking each unit's highest: 20–29 or more. "
     )
     assert largest.conditions[1] == "Each unit (id) counts once, with its highest x, in the group that has it."
     twice = flexdp.release(frame, "x", width=10, unit="id", max_buckets_per_unit=2, by="g", **SURE)
@@ -185,7 +186,7 @@ def test_sentences_name_what_was_left_out_before_the_noise() -> None:
     dropped = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), None], outside="drop", **SURE)
     assert dropped.conditions == ("Counted: readable points (x, y) within 0–20 × any.",)
     assert str(dropped.support()).startswith("Cells of (x, y) that hold records (within 0–20 × any): ")
-    assert str(dropped.marginal("y").max()).startswith("Highest y (the others within their bounds): ")
+    assert str(dropped.marginal("y").max()).startswith("Highest y (the others within their bounds): 0–9 or more. ")
 
 
 def test_a_group_that_was_found_can_be_debiased() -> None:

@@ -7,6 +7,7 @@ import math
 import random
 import re
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -26,6 +27,7 @@ from flexdp._release.capped import SHARE, CapReport, cap_answer
 from flexdp._release.claims import Touched
 from flexdp.audit.documents import verify_document
 from flexdp.sharp.count import TwoSums
+from flexdp.statistics import Count
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 UNIT: dict[str, Any] = {"unit": "patient", "max_buckets_per_unit": 3}
@@ -158,7 +160,7 @@ def _answers_of_the_command(tmp_path: Path) -> Any:
 def test_asked_answers_and_buckets_are_two_populations() -> None:
     made = flexdp.release(visits(), "cost", width=50, bounds=(0, 10_000), ask=["max", "median"], **UNIT, **SPEND)
     assert made.median().population == VALUES and made.quantile("0.9").population == RANGES
-    assert str(made.median()).startswith(f"Median cost, {VALUES}: about ")
+    assert str(made.median()).startswith(f"Median cost, {VALUES}, limited to 0–10 000: about ")
     assert made.conditions[1] == (
         f"What counts is {RANGES}, and in answers drawn separately {VALUES}; nothing is guaranteed of the column "
         "itself."
@@ -169,13 +171,30 @@ def test_asked_answers_and_buckets_are_two_populations() -> None:
     assert f"Median cost, {VALUES}" in page and f"99th percentile of cost, {RANGES}" in page
 
 
+def with_maximum(release: Release, value: int) -> Release:
+    """The same release, had another maximum been drawn."""
+    assert release.asked is not None
+    (found,) = release.asked.results.values()
+    assert found.levels is not None
+    answers = tuple(replace(each, value=value) if each.level == 1 else each for each in found.levels.answers)
+    own = replace(found, levels=replace(found.levels, answers=answers))
+    return replace(release, asked=replace(release.asked, results=dict.fromkeys(release.asked.results, own)))
+
+
 def test_an_asked_answer_neither_cuts_buckets_nor_is_cut_by_them() -> None:
-    made = flexdp.release(visits(), "cost", width=50, bounds=(0, 10_000), ask=["max", "median"], **UNIT, **SPEND)
-    telling = made._telling
-    assert telling is not None and telling.limits.answers == ()
-    assert made.median().interval is None and telling.units(Fraction(1, 2)) == telling.result.at(Fraction(1, 2)).value
-    alone = flexdp.release(visits(), "cost", width=50, bounds=(0, 10_000), ask=["max"], **SPEND)
-    assert alone._telling is not None and alone._telling.limits.answers  # control: of records they do
+    options: dict[str, Any] = {"width": 50, "bounds": (0, 10_000), "ask": ["max", "median"], **SPEND}
+    made = flexdp.release(visits(), "cost", **UNIT, **options)
+    assert made._telling is not None and made._telling.known.reader_of_same is None
+    assert made.median().interval is None and made.median().value == made._telling.result.at(Fraction(1, 2)).value
+    alone = flexdp.release(visits(), "cost", **options)
+    for drawn in (40, 9990):  # of records, buckets tell that it lies elsewhere, and it limits what they tell
+        assert with_maximum(made, drawn).max().value == drawn
+        read = replace(made, asked=None, caps=made.caps[:1])
+        for level in ("0.2", "0.9", "0.999"):
+            one, other = with_maximum(made, drawn).quantile(level), read.quantile(level)
+            assert (one.value, one.interval, one.text) == (other.value, other.interval, other.text)
+    assert alone._telling is not None and alone._telling.known.reader_of_same is not None
+    assert with_maximum(alone, 40).max().value >= 8000  # the control
 
 
 def test_one_range_of_each_unit_is_not_the_column_either() -> None:
@@ -263,11 +282,15 @@ def test_the_sentence_is_true_at_its_rate() -> None:
         report = CapReport(drawn=False, epsilon=Fraction(1, 25), touched=touched, others=others)
         answer = cap_answer(spec, report, Fraction(1))
         truth = (HEAVY, HEAVY + LIGHT)
-        ends = [(claim.lower, claim.upper) for claim in answer.claims]
+        bounds = [claim for claim in answer.claims if claim.relation != "is about"]
+        assert [claim.confidence for claim in bounds] == [Fraction(19, 20)] * 2
+        assert [type(claim.quantity) for claim in bounds] == [Touched, Count]
+        drawn = [(claim.lower, claim.upper) for claim in answer.claims if claim.relation == "is about"]
+        assert drawn == [(max(0, touched),) * 2, (max(0, touched + others),) * 2]  # what is printed
+        ends = [(claim.lower, claim.upper) for claim in bounds]
         wrong += any(not low <= exact <= high for exact, (low, high) in zip(truth, ends, strict=True))
         tight = [(low + (high - low) * 9 // 20, high - (high - low) * 9 // 20) for low, high in ends]
         halved += any(not low <= exact <= high for exact, (low, high) in zip(truth, tight, strict=True))
-        assert isinstance(answer.claims[0].quantity, Touched) and answer.claims[0].confidence == Fraction(19, 20)
     assert wrong <= 36 < halved  # control: bounds of a tenth do not hold
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ def test_one_such_column_does_not_end_a_summary() -> None:
     rng = np.random.default_rng(3)
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({name: make(rng) for name, make in COLUMNS.items()} | {"age": rng.integers(0, 99, 3000)})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = flexdp.summary(table, epsilon=30, delta="1e-6")
-    assert set(found) == {*COLUMNS, "age"}
+    with pytest.raises(flexdp.InputError, match=r"^columns is missing: pandas infers types from cells\."):
+        flexdp.summary(table, epsilon=30, delta="1e-6")
+    found = flexdp.summary(table, dict.fromkeys(COLUMNS, "number") | {"age": "integer"}, epsilon=30, delta="1e-6")
+    assert set(found) == {*COLUMNS, "age"} and all(len(each.bars) for each in found.values())

@@ -99,6 +99,11 @@ def test_groups_and_units_are_not_released(visits: pl.DataFrame) -> None:
     assert list(per) == ["ward", "urgent"] and "unit" in per.to_html()
 
 
+def _tallies_by_group(release: flexdp.Release) -> list[Any]:
+    """What each bucket of each group holds, in the order of the table on a page."""
+    return [tally for view in release.by_group().values() for tally in view.counts().tallies]
+
+
 def test_the_page_has_every_group_and_every_count(visits: pl.DataFrame) -> None:
     summary = flexdp.summary(visits.select("ward", "urgent", "age"), **SPEND, by="ward")
     page = read_html(summary.to_html())
@@ -111,9 +116,13 @@ def test_the_page_has_every_group_and_every_count(visits: pl.DataFrame) -> None:
         assert all(f">{ward}</td>" in answers for ward in "ABC")
         shown = [re.findall(r">([^<]*)</td>", row) for row in re.findall(r"<tr>(<td.*?)</tr>", counts)]
         bars = release.columns_of_bars()
-        assert [(row[0], row[2].replace("\N{NO-BREAK SPACE}", "")) for row in shown] == [
-            (ward, str(count)) for ward, count in zip(bars["ward"], bars["count"], strict=True)
+        plain = [[row[0], *(int(cell.replace("\N{NO-BREAK SPACE}", "")) for cell in row[2:])] for row in shown]
+        most = release.max_drop
+        assert plain == [
+            [ward, tally.about, count, count + most]
+            for ward, count, tally in zip(bars["ward"], bars["count"], _tallies_by_group(release), strict=True)
         ]
+        assert all(low < about < high for _, about, low, high in plain)
     assert "Summary of 2 columns by ward" in summary._repr_html_()
 
 
@@ -121,7 +130,8 @@ def test_the_page_says_what_is_true_of_all_columns(visits: pl.DataFrame) -> None
     text = " ".join(" ".join(read_html(flexdp.summary(visits, **SPEND, skip="id").to_html()).text).split())
     assert "nothing was added anywhere" not in text and "A maximum or minimum holds" not in text
     assert "Minimum and maximum of cost, age and day were drawn separately" in text and "may lie beyond all" in text
-    assert text.count("Every count is a lower bound") == 1 and text.count("lost a random number of them") == 1
+    assert text.count("Every number of records is an estimate, with the range in which the true count certainly") == 1
+    assert text.count("lost a random number of them") == 1
     assert "The exact number of records is not published" in text
     assert "The number of records in the data is not published" not in text
     assert (
@@ -130,7 +140,8 @@ def test_the_page_says_what_is_true_of_all_columns(visits: pl.DataFrame) -> None
     units = flexdp.summary(visits, ["ward", "age"], **SPEND, unit="id", max_buckets_per_unit=1).to_html()
     told = " ".join(" ".join(read_html(units).text).split())
     assert "every bucket lost a random number of units (id), possibly none" in told
-    assert "Most frequent values (minimum number of units (id))" in told
+    assert "Most frequent values (number of units (id))" in told
+    assert re.search(r" [ABC]: about \d\s?\d+ \(certainly \d\s?\d+ to \d\s?\d+\), [ABC]: about ", told)
     assert "random number of records" not in told
 
 

@@ -151,13 +151,17 @@ def test_keys_are_new_files_that_their_owner_alone_reads(tmp_path: Path) -> None
 
 
 def test_drives_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
+    refused = []
+
+    def refuse(*_: Any, **__: Any) -> None:
+        refused.append(1)
         raise PermissionError
 
     monkeypatch.setattr(os, "link", refuse)
     new_key(tmp_path / "p.key")
     assert PrivateKey.load(tmp_path / "p.key").public == PublicKey.load(tmp_path / "p.pub")
     assert os.name != "posix" or stat.S_IMODE((tmp_path / "p.key").stat().st_mode) == 0o600
+    assert refused and {path.name for path in tmp_path.iterdir()} == {"p.key", "p.pub"}
     with pytest.raises(InputError, match="exists already"):
         new_key(tmp_path / "p.key")
 

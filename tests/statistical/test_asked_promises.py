@@ -281,8 +281,9 @@ def test_several_values_a_unit_are_not_counted_as_units() -> None:
     table = pl.DataFrame({"pid": [i // 3 for i in range(6000)], "x": [i * 7 % 1000 for i in range(6000)]})
     options: dict[str, Any] = {"epsilon": 2, "delta": 0, "ask": ["median", "count"], "unit": "pid"}
     two = flexdp.release(table, "x", max_buckets_per_unit=2, **options)
-    assert str(two.records_about).startswith("Number of values of units (pid): about ")
+    assert str(two.records_about).startswith("Number of values, at most 2 different values of each unit (pid): about ")
     assert " values of units (pid) lie between" in str(two.median())
+    assert str(two.median()).startswith("Median x, at most 2 different values of each unit (pid): about ")
     one = flexdp.release(table, "x", max_buckets_per_unit=1, **options)
     assert str(one.records_about).startswith("Number of units (pid): about ")
     assert abs(two.records_about.value - 4000) < 200 and abs(one.records_about.value - 2000) < 100

@@ -78,6 +78,8 @@ class Answer:
         only where the buckets were public in advance.
     promise
         For an answer that was asked for: how many records it may be off by, and with which probability.
+    tallies
+        What each bucket that the value names holds, in its order: an estimate, and certain ends.
     claims
         What the statement says of the data, as numbers: each printed number belongs to one of them.
     population
@@ -101,6 +103,7 @@ class Answer:
     text: str
     interval: tuple[Any, Any] | None = None
     promise: RankPromise | MeanPromise | None = None
+    tallies: tuple[Tally, ...] = field(default=(), repr=False)
     claims: tuple[Claim, ...] = field(default=(), repr=False)
     population: str = ""
 

@@ -234,9 +234,10 @@ class Release(Readable, Exported):
 
     @cached_property
     def mechanism(self) -> Chain:
-        """The mechanism that was run: bucketing, by the engine while it counted, and then dropping.
+        """The mechanism that was run on the buckets: bucketing, by the engine while it counted, and then dropping.
 
-        Automatic buckets are public by then; the part of ε that chose them is in :attr:`auto`.
+        Automatic buckets are public by then; the part of ε that chose them is in :attr:`auto`. That of the counts of
+        units beside a cap is in :attr:`caps`.
         """
         return self._bars_budget.mechanism(self.partition, self.spec.unit)
 

@@ -261,6 +261,7 @@ class Words:
             text=text,
             interval=reading.interval,
             population=self.once(reading.question),
+            tallies=reading.tallies,
             claims=() if reading.empty else claims_of(self, reading),
         )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from flexdp._core.domains import DELTA, EPSILON, integer
+from flexdp._core.domains import DELTA, EPSILON, Domain, integer
 from flexdp._core.exact import Number
 from flexdp.accounting.budget import Budget
 from flexdp.accounting.composition import privacy_curve
@@ -23,6 +23,10 @@ __all__ = ["MOST_RELEASES", "Calibration", "calibrate"]
 
 MOST_RELEASES = 10**4
 _SHARES = tuple(Fraction(share, 100) for share in (50, 75, 90, 97))  # of δ, that goes to infinite losses
+_NOTHING = Fraction(0)
+_ASIDE = Domain(
+    name="aside", low=_NOTHING, high=Fraction(1), remedy="Give the share of each budget that buys something else."
+)
 _STEPS = 1000  # ε of each is found to one part in a thousand
 
 
@@ -65,7 +69,9 @@ class Calibration:
         return self.even_reach - self.reach
 
 
-def calibrate(epsilon: Number, delta: Number, *, releases: int, max_buckets_per_unit: int = 1) -> Calibration:
+def calibrate(
+    epsilon: Number, delta: Number, *, releases: int, max_buckets_per_unit: int = 1, aside: Number | None = None
+) -> Calibration:
     """Return the budget that each of several equal releases may have, all declared beforehand.
 
     Parameters
@@ -76,6 +82,8 @@ def calibrate(epsilon: Number, delta: Number, *, releases: int, max_buckets_per_
         Their number.
     max_buckets_per_unit
         Most buckets in which one unit counts, in each release.
+    aside
+        Share of the ε of each release that its buckets do not get, where there is one: it buys a count without a δ.
 
     Returns
     -------
@@ -95,26 +103,58 @@ def calibrate(epsilon: Number, delta: Number, *, releases: int, max_buckets_per_
     """
     many = integer("releases", releases, at_most=MOST_RELEASES)
     most = integer("max_buckets_per_unit", max_buckets_per_unit)
-    return _calibrated(EPSILON.check(epsilon), DELTA.check(delta), many, most)
+    share = _NOTHING if aside is None else _ASIDE.check(aside)
+    return _calibrated(EPSILON.check(epsilon), DELTA.check(delta), many, _Buckets(most, share))
+
+
+@dataclass(frozen=True, slots=True)
+class _Buckets:
+    """What the budget of a release buys: buckets of which a unit counts in some, and a count that is set aside for."""
+
+    most: int
+    aside: Fraction
+
+    def privacy(self, each: Privacy) -> Privacy:
+        """The noise of one bucket."""
+        return of_each_bucket(replace(each, epsilon=each.epsilon * (1 - self.aside)), self.most)
+
+    def reach(self, each: Privacy) -> int | None:
+        """The reach of that noise, if there is any."""
+        bucket = self.privacy(each)
+        return smallest_reach(bucket.epsilon, bucket.delta) if bucket.delta >= DELTA.low else None
+
+    def parts(self, each: Privacy) -> list[Budget | Privacy]:
+        """What a release spends."""
+        bars = Budget(each.epsilon * (1 - self.aside), each.delta, most=self.most)
+        if not self.aside:
+            return [bars]
+        return [bars, replace(bars.privacy(), epsilon=each.epsilon * self.aside, delta=_NOTHING)]
+
+    def losses(self, each: Privacy, many: int) -> dict[LossDistribution, int]:
+        """The losses of many releases, in doubles."""
+        found = {_ideal(self.privacy(each)): many * self.most}
+        if self.aside:
+            found[losses_of_privacy(Privacy(epsilon=each.epsilon * self.aside, delta=0))] = many
+        return found
 
 
 @lru_cache(maxsize=64)
-def _calibrated(epsilon: Fraction, delta: Fraction, many: int, most: int) -> Calibration:
+def _calibrated(epsilon: Fraction, delta: Fraction, many: int, kept: _Buckets) -> Calibration:
     whole = Privacy(epsilon=epsilon, delta=delta)
     even = Privacy(epsilon=epsilon / many, delta=delta / many)
-    best, reach = even, _reach(even, most)
+    best, reach = even, kept.reach(even)
     if reach is None:
         raise InputError("releases", "leaves each so small a budget that no noise can meet it", given=str(many))
     even_reach = reach
-    candidates = [_candidate(whole, share, many, most) for share in _SHARES] if many > 1 else []
+    candidates = [_candidate(whole, share, many, kept) for share in _SHARES] if many > 1 else []
     for own, _, found in sorted(each for each in candidates if each is not None):
-        if own < reach and _fits(found, whole, many, most):  # by the noise itself
+        if own < reach and _fits(found, whole, many, kept):  # by the noise itself
             best, reach = found, own
             break
     return Calibration(many, whole, best, reach, even, even_reach)
 
 
-def _candidate(whole: Privacy, share: Fraction, many: int, most: int) -> tuple[int, Fraction, Privacy] | None:
+def _candidate(whole: Privacy, share: Fraction, many: int, kept: _Buckets) -> tuple[int, Fraction, Privacy] | None:
     """The largest ε of each release for a share of δ, in doubles: the reach, the share and the budget."""
     chance = _digits_down(whole.delta * share / many, 3)
     if chance < DELTA.low:
@@ -122,8 +162,7 @@ def _candidate(whole: Privacy, share: Fraction, many: int, most: int) -> tuple[i
     start = whole.epsilon / many
 
     def fits(thousandths: int) -> bool:
-        losses = _ideal(of_each_bucket(Privacy(epsilon=start * thousandths / _STEPS, delta=chance), most))
-        total, step = sum_of({losses: many * most})
+        total, step = sum_of(kept.losses(Privacy(epsilon=start * thousandths / _STEPS, delta=chance), many))
         return total.delta(float(whole.epsilon) * (1 - 1e-9), step) <= float(whole.delta) * (1 - 1e-4)
 
     low, high = _STEPS, _STEPS * many + 1  # in thousandths of ε/m; the first fits, the last does not
@@ -131,7 +170,7 @@ def _candidate(whole: Privacy, share: Fraction, many: int, most: int) -> tuple[i
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     found = Privacy(epsilon=_digits_down(start * low / _STEPS, 4), delta=chance)
-    reach = _reach(found, most)
+    reach = kept.reach(found)
     return None if reach is None else (reach, share, found)
 
 
@@ -161,13 +200,7 @@ def _digits_down(value: Fraction, digits: int) -> Fraction:
     return Fraction(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
-def _reach(each: Privacy, most: int) -> int | None:
-    bucket = of_each_bucket(each, most)
-    return smallest_reach(bucket.epsilon, bucket.delta) if bucket.delta >= DELTA.low else None
-
-
-def _fits(each: Privacy, whole: Privacy, many: int, most: int) -> bool:
-    if _reach(each, most) is None:
+def _fits(each: Privacy, whole: Privacy, many: int, kept: _Buckets) -> bool:
+    if kept.reach(each) is None:
         return False
-    curve = privacy_curve([Budget(each.epsilon, each.delta, most=most)] * many)
-    return curve.delta_at(whole.epsilon) <= whole.delta
+    return privacy_curve(kept.parts(each) * many).delta_at(whole.epsilon) <= whole.delta

@@ -206,7 +206,8 @@ def losses_of(item: Any) -> tuple[Privacy, tuple[tuple[LossDistribution, int], .
     if isinstance(item, Mapping):
         return privacy, tuple(pair for each in item.values() for pair in losses_of(each)[1])
     budget, asked = attribute(item, "budget"), attribute(attribute(item, "asked"), "budget")
-    known = [each.privacy(privacy.unit) for each in (budget, asked) if each is not None]
+    counts = [each.privacy(item.spec) for each in attribute(item, "caps") or ()]  # of units, beside the buckets
+    known = [*(each.privacy(privacy.unit) for each in (budget, asked) if each is not None), *counts]
     # Buckets that were chosen along the way leave a part of ε for that; their budget may depend on what came out.
     exactly = (
         isinstance(budget, Budget)
@@ -215,7 +216,7 @@ def losses_of(item: Any) -> tuple[Privacy, tuple[tuple[LossDistribution, int], .
     )
     if not exactly:  # a guarantee is all that is known of it
         return privacy, ((losses_of_privacy(privacy), 1),)
-    rest = () if asked is None else ((losses_of_privacy(known[1]), 1),)
+    rest = [(losses_of_privacy(each), 1) for each in known[1:]]
     return privacy, (*losses_of_budget(budget), *rest)
 
 

@@ -23,9 +23,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flexdp._core.domains import Domain, choice, integer, sequence
+from flexdp._core.domains import Domain, integer, sequence
 from flexdp._core.exact import Number
-from flexdp._core.text import plural, thousands
+from flexdp._core.text import plain_scalar, plural, safe_repr, thousands
 from flexdp._release.api import query, release
 from flexdp._release.summary import summary
 from flexdp.audit.door_requests import Asked, asked, simpler
@@ -304,7 +304,12 @@ def _forms(names: Sequence[str] | None) -> list[Form]:
     if names is None:
         return [form for form in FORMS if form.available]
     known = {form.name: form for form in FORMS}
-    found = [known[choice("forms", name, known)] for name in sequence(names) or [names]]
+    listed = [plain_scalar(name) for name in sequence(names) or [names]]
+    found = [known[name] for name in listed if isinstance(name, str) and name in known]
+    if len(found) < len(listed):
+        wrong = next(name for name in listed if not isinstance(name, str) or name not in known)
+        remedy = "Some are 'list', 'pandas frame', 'CSV file' and 'DuckDB table'."
+        raise InputError("forms", "must name forms of tables", given=safe_repr(wrong), remedy=remedy)
     for form in found:
         if not form.available:
             raise InputError("forms", f": {form.name!r} needs {' and '.join(form.needs)}")

@@ -204,7 +204,7 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
             sys.stdout.write(visible(str(answer)) + "\n")
             if isinstance(answer.value, dict):
                 named = _ranges(release)
-                told = zip(answer.value, release.tallies, strict=True)
+                told = zip(answer.value, answer.tallies, strict=True)
                 sys.stdout.writelines(f"{visible(named[key])}\t{tally_text(tally)}\n" for key, tally in told)
             elif isinstance(answer.value, tuple) and answer.name == "support" and not counted:
                 named = _ranges(release)

@@ -8,6 +8,7 @@ from typing import Any
 
 from flexdp._core.exact import exact_text
 from flexdp._core.text import thousands
+from flexdp._release.capped import SHARE
 from flexdp.accounting.calibration import MOST_RELEASES, Calibration, calibrate
 from flexdp.planning.options import Setting
 
@@ -37,12 +38,14 @@ class Declared:
 
 
 def declared_of(setting: Setting, epsilon: Fraction | None) -> Declared | None:
-    """Return what declaring all releases saves; None where that is nothing, or no ε is chosen.
-
-    Where each release tells how many units its cap touches, the shares of ε for that add up as they are.
-    """
-    if epsilon is None or setting.reported or not 1 < setting.releases <= MOST_RELEASES:
+    """Return what declaring all releases saves; None where that is nothing, or no ε is chosen."""
+    if epsilon is None or not 1 < setting.releases <= MOST_RELEASES:
         return None
-    most = setting.buckets_per_unit
-    found = calibrate(epsilon, setting.delta, releases=setting.releases, max_buckets_per_unit=most)
+    found = calibrate(
+        epsilon,
+        setting.delta,
+        releases=setting.releases,
+        max_buckets_per_unit=setting.buckets_per_unit,
+        aside=SHARE if setting.reported else None,
+    )
     return Declared(found) if found.saved else None

@@ -199,6 +199,13 @@ class Document:
         -------
         Tally
             The estimate, the count itself, and the count with the largest loss.
+
+        Examples
+        --------
+        >>> import flexdp
+        >>> found = Document.read(flexdp.release(["a"] * 99, kind="text", epsilon=1, delta=1e-6).to_json()).tally(0)
+        >>> found.upper - found.lower, found.lower <= found.about <= found.upper, found.lower <= 99 <= found.upper
+        (27, True, True)
         """
         return Tally.of(int(self.content["bars"]["count"][place]), self.noise.mean_drop(), self.max_drop)
 
