@@ -459,9 +459,9 @@ class Telling:
         ]
         if promise.outside is None:
             return f"{told}.", claims
-        whole = self.known.population()
+        unlimited = self.known.population()
         claims += [
-            self._sure_of(Beyond(end, above=above), 0, promise.outside, population=whole)
+            self._sure_of(Beyond(end, above=above), 0, promise.outside, population=unlimited)
             for end, above in ((low, False), (high, True))
         ]
         return f"{told}, and at most {counted(spec, promise.outside)} lie beyond each end.", claims
