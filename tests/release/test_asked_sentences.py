@@ -151,19 +151,31 @@ def test_listed_groups_have_at_least_what_was_left() -> None:
     options: dict[str, Any] = {"anchor": 200, "values": {"1": 395}, "delta": "1e-6", "by": "g", "listed": 500}
     found = drawn("i", ["max"], **options)
     assert found.asked is not None and found.asked.budget.listing is not None
-    most = 500 + found.asked.budget.listing.noise.max_drop
+    noise = found.asked.budget.listing.noise
+    about, most = 500 + round(noise.mean_drop()), 500 + noise.max_drop
     (group,) = found.by_group().values()
     told = group.records_about
-    assert (told.value, told.interval, told.text) == (500, (500, most), "at least 500")
-    assert told.name == "number of records"
-    sure = f"The exact number is guaranteed to lie between 500 and {most}."
-    assert told.statement == f"Number of records (g A): at least 500. {sure}"
+    text = f"about {about} (certainly 500 to {most})"
+    assert (told.value, told.interval, told.text) == (about, (500, most), text)
+    assert told.name == "number of records" and told.statement == f"Number of records (g A): {text}."
     for drawn_count, value in ((450, 500), (510, 510), (9999, most)):
         (group,) = drawn("i", ["max", "count"], records=drawn_count, **options).by_group().values()
         both = group.count()
         assert both.value == value and both.interval[0] == 500 and both.name == "number of records"
         assert both.statement.startswith(f"Number of records (g A): about {value}. {SURE} this is off by at most ")
         assert " The exact number is guaranteed to lie between 500 and " in both.statement
+
+
+def test_too_few_in_a_listed_group() -> None:
+    """The number that is told allows for what was left out, and so does the number that is needed."""
+    options: dict[str, Any] = {"anchor": 200, "values": {"1": 395}, "delta": "1e-6", "by": "g", "listed": 60}
+    found = drawn("i", ["max"], **options)
+    (group,) = found.by_group().values()
+    assert found.asked is not None and found.asked.budget.listing is not None
+    lost = round(found.asked.budget.listing.noise.mean_drop())
+    needed = math.ceil(100 / found.asked.parts["levels"]) + lost
+    assert f" about {60 + lost} records were counted, and ε = 1 needs about {needed}. " in group.max().statement
+    assert group.records_about.value == 60 + lost
 
 
 def test_too_few() -> None:

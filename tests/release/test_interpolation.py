@@ -312,6 +312,17 @@ def test_an_estimate_outside_the_bucket_of_the_rest_says_of_what_each_speaks() -
     assert str(made.median()).endswith(" were left out; among the rest it lies in 0–10.")
 
 
+def test_thin_wide_buckets_beside_open_ends_are_filled_from_the_inside() -> None:
+    """Few records between 1002 and a billion lie near 1002, for quantiles and means: that edge was drawn too far."""
+    heights = {1: 3000, 2: 4000, 3: 3000, 4: 150}
+    right = released(heights, edges=["998", "999", "1001", "1002", "1e9"], open=True)
+    mirrored = {5 - each: count for each, count in heights.items()}
+    left = released(mirrored, edges=["-1e9", "998", "999", "1001", "1002"], open=True)
+    assert right.quantile("0.995").value < 1003 and right.mean().value == pytest.approx(1000, abs=0.2)
+    assert left.quantile("0.005").value > 997 and left.mean().value == pytest.approx(1000, abs=0.2)
+    assert right.std().text.startswith("about 1.") and right.mean().text == "about 1000"
+
+
 def test_sentences_of_open_ends_promise_no_end() -> None:
     made = released({0: 60, 1: 900, 2: 900, 3: 80}, edges=["-15", "0", "285"], open=True)
     assert str(made.max()) == "Highest x: 285 or more. This is certain; the highest value is not known."

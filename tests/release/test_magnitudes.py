@@ -44,6 +44,15 @@ def test_tiny_numbers_are_told_apart() -> None:
     assert [released.quantile(level).value for level in ("0.25", "0.75")] == [1.67e-27, 1.69e-27]
 
 
+def test_extremes_and_means_of_tiny_numbers_are_of_their_size() -> None:
+    """The nearest rungs of a ladder lie as close to a tiny anchor, in proportion, as to any other."""
+    rng = np.random.default_rng(3)
+    values = np.concatenate([1.5e-27 + 3e-28 * rng.random(20_000), [2e-27]])
+    released = flexdp.release(values, epsilon=4, delta=0, ask=["max", "min", "mean"])
+    highest, lowest, mean = released.max().value, released.min().value, released.mean().value
+    assert 1.75e-27 < highest < 2.5e-27 and 1e-27 < lowest < 1.55e-27 and mean == pytest.approx(1.65e-27, rel=0.01)
+
+
 def test_one_such_column_does_not_end_a_summary() -> None:
     rng = np.random.default_rng(3)
     pandas = pytest.importorskip("pandas")

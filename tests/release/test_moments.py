@@ -132,7 +132,7 @@ def test_groups_and_units() -> None:
 
 def test_estimates_of_unknown_error_are_told_in_four_digits() -> None:
     released = flexdp.release([2**70] * 500, **SPEND, kind="integer", exact=True)
-    assert released.mean().text == "about 1 181 000 000 000 000 000 000"
+    assert released.mean().text == "about 1.181e+21"
     assert "read off the released values" in released.mean().statement
 
 
@@ -198,3 +198,10 @@ def test_a_mean_that_was_answered_by_group_is_not_advised_again() -> None:
     assert "It was asked for and answered by group: only the mean of each group has a bound on its error." in asked
     assert "--ask" not in asked
     assert "--ask mean" in flexdp.release(table, "x", **options, **SPEND).mean().statement
+
+
+@pytest.mark.parametrize("scale", [1e-27, 1e-9, 1.0, 1e20])
+def test_spreads_of_any_magnitude_have_digits(scale: float) -> None:
+    values = scale * np.repeat([1.25, 2.25], [1000, 1000])
+    released = flexdp.release(values, **SPEND, width=scale / 2)
+    assert released.std().value == pytest.approx(scale / 2, rel=0.01) and released.std().text != "about 0"

@@ -198,3 +198,20 @@ def test_asked_ends_close_open_buckets_of_the_same_values_only() -> None:
     capped = flexdp.release(table, "cost", unit="id", unit_kind="integer", max_buckets_per_unit=2, **kinds)
     assert not capped._buckets().facts, "buckets and asked answers count other values there"
     assert capped.quantile("0.9999").text.endswith("or more")
+
+
+def test_an_interquartile_range_with_an_open_end_has_few_digits() -> None:
+    released = flexdp.release([10] * 2000 + [10**6] * 2000, relative=0.1, bounds=(1, 200), epsilon=1, delta=1e-6)
+    told = released.iqr()
+    assert (
+        told.text.endswith(" or more")
+        and len(told.text) < 16
+        and f"at least {told.text.removesuffix(' or more')}." in str(told)
+    )
+
+
+def test_very_large_numbers_are_written_alike() -> None:
+    """A double of 24 digits is 6.02e+23 in all answers, whether it was drawn, estimated or certain."""
+    released = flexdp.release(6.02e23 * np.linspace(0.9, 1.1, 3000), epsilon=1, delta=1e-6)
+    answers = [released.max(), released.min(), released.median(), released.mean(), released.std(), released.sum()]
+    assert not [str(each) for each in answers if "000 000" in str(each)]

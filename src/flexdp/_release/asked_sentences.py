@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +21,7 @@ from flexdp._core.calendar import (
 from flexdp._core.exact import number_text, to_double
 from flexdp._core.text import plural, thousands
 from flexdp._release.answerable import repeats_units
-from flexdp._release.answers import Answer, Reader
+from flexdp._release.answers import Answer, Reader, Tally
 from flexdp._release.asked import Asked, Result
 from flexdp._release.asked_facts import AskedFacts, quantile_of
 from flexdp._release.asked_promises import GAMMA, MeanPromise, RankPromise, averaged_records, count_promise
@@ -30,7 +31,7 @@ from flexdp._release.estimates import certain_ends, guaranteed
 from flexdp._release.moments import moment
 from flexdp._release.ranges import bounds_text, figure, length_words, outward, stepped, value_words
 from flexdp._release.reconcile import Fact
-from flexdp._release.sentences import Words, label, record_count, unit_id
+from flexdp._release.sentences import Words, label, record_count, tally_text, unit_id
 from flexdp._release.spec import Spec
 from flexdp.guarantees import percent_text
 from flexdp.sharp.exponentials import log_above
@@ -130,33 +131,36 @@ class Telling:
 
     def _listed_records(self, left: int, epsilon: Fraction | None) -> Answer:
         """The number of records of a listed group: at least what was left of it, and at most D more."""
-        listing = self.asked.budget.listing
-        assert listing is not None
-        most = left + listing.noise.max_drop
+        assert self.asked.budget.listing is not None
+        noise = self.asked.budget.listing.noise
+        tally = Tally.of(left, noise.mean_drop(), noise.max_drop)
+        ends = tally.lower, tally.lower + noise.max_drop
         if self.result.count is None or epsilon is None:
-            return self._counted(None, 0, (left, most))
-        return self._counted(min(max(self.result.count, left), most), count_promise(epsilon), (left, most))
+            return self._numbered(tally.about, tally_text(tally), [], ends)
+        sure = "The exact number is guaranteed to lie between {} and {}.".format(*map(thousands, ends))
+        return self._counted(
+            min(max(self.result.count, ends[0]), ends[1]), count_promise(epsilon), self.words.so_counted(sure), ends
+        )
 
-    def _counted(self, seen: int | None, off: int, ends: tuple[int, int] | None = None) -> Answer:
-        """A number of records: drawn, off by so much at most; and certain ends."""
-        value = seen if seen is not None else ends[0] if ends is not None else 0
-        text = f"{'at least' if seen is None else 'about'} {thousands(value)}"
-        told, claims = [f"{self._number}: {text}."], []
-        if seen is not None:
-            told.append(f"{SURE} this is off by at most {thousands(off)}.")
-            claims += [*self._about(Count(), seen), self._sure_of(Count(), seen - off, seen + off)]
-        if ends is not None:
-            low, high = map(thousands, ends)
-            told.append(self.words.so_counted(f"The exact number is guaranteed to lie between {low} and {high}."))
-            claims.append(self._sure_of(Count(), *ends, confidence=CERTAIN))
+    def _counted(self, seen: int, off: int, sure: str = "", ends: tuple[int, int] | None = None) -> Answer:
+        """A number of records that was drawn, off by so much at most; and what is certain of it."""
+        claims = [self._sure_of(Count(), seen - off, seen + off)]
+        told = f"{SURE} this is off by at most {thousands(off)}."
+        return self._numbered(seen, f"about {thousands(seen)}", claims, ends, told, sure)
+
+    def _numbered(
+        self, about: int, text: str, claims: Sequence[Claim], ends: tuple[int, int] | None = None, *told: str
+    ) -> Answer:
+        """A number of records in words, with its certain ends if there are any."""
+        certain = [] if ends is None else [self._sure_of(Count(), *ends, confidence=CERTAIN)]
         return Answer(
             name="number of records",
-            value=value,
+            value=about,
             accuracy=None,
-            statement=" ".join(told),
+            statement=" ".join(filter(None, (f"{self._number}: {text}.", *told))),
             text=text,
             interval=ends,
-            claims=tuple(claims),
+            claims=(*self._about(Count(), about), *claims, *certain),
         )
 
     @property
@@ -459,9 +463,9 @@ class Telling:
         ]
         if promise.outside is None:
             return f"{told}.", claims
-        everything = self.known.population()
+        unlimited = self.known.population()
         claims += [
-            self._sure_of(Beyond(end, above=above), 0, promise.outside, population=everything)
+            self._sure_of(Beyond(end, above=above), 0, promise.outside, population=unlimited)
             for end, above in ((low, False), (high, True))
         ]
         return f"{told}, and at most {counted(spec, promise.outside)} lie beyond each end.", claims
@@ -469,17 +473,18 @@ class Telling:
     def _too_few(self, statistic: Statistic, part: str, seen: int, few: int = RULES.few) -> Answer:
         """A refusal that is published: it depends on the noisy number of records alone."""
         spec, budget = self.words.spec, self.asked.budget
-        share = self.asked.parts[part]
-        needed = math.ceil(few / share)
+        share, listing = self.asked.parts[part], self.asked.budget.listing
+        lost = 0 if self.result.listed is None or listing is None else round(listing.noise.mean_drop())
+        needed, about = math.ceil(few / share) + lost, max(0, seen) + lost
         headline = self.words.headline(statistic)
         told = (
-            f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, max(0, seen))} "
-            f"{'was' if seen == 1 else 'were'} counted, and ε = {number_text(budget.epsilon)} needs about "
+            f"Too few for the {headline[:1].lower()}{headline[1:]}: about {counted(spec, about)} "
+            f"{'was' if about == 1 else 'were'} counted, and ε = {number_text(budget.epsilon)} needs about "
             f"{thousands(needed)}."
         )
         epsilon = self.asked.count_epsilon
         off = 0 if epsilon is None or self.result.listed is not None else count_promise(epsilon)
-        claims = self._about(Count(), max(0, seen))
+        claims = self._about(Count(), about)
         if off:
             claims.append(self._sure_of(Count(), seen - off, seen + off))
             none = ", so there may be none" if seen <= off else ""
@@ -511,10 +516,7 @@ class Telling:
             kind, (-scale.limit, scale.limit)
         )
         timed = kind in ("date", "datetime")
-        number = scale.value(units)
-        text = value_words(self.value(units)) if timed else figure(number)
-        if abs(units) == scale.limit and not timed:
-            text = figure(to_double(number))  # without its 39 zeros
+        text = value_words(self.value(units)) if timed else figure(scale.value(units))
         if abs(units) == scale.limit or not first <= units <= last:
             return f"{text} or {('later' if units > 0 else 'earlier') if timed else ('more' if units > 0 else 'less')}"
         return f"about {text}"

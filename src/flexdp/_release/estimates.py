@@ -20,8 +20,8 @@ from flexdp._release.ranges import (
     bucket_printed,
     bucket_texts,
     ends_text,
+    figure,
     length_words,
-    number_words,
     outer_ends,
     step_of,
     stepped,
@@ -117,7 +117,7 @@ def guaranteed(partition: Partition, reading: Reading) -> str:
     if first is None and last is None:
         return ""
     if partition.relative:
-        low, high = ("" if end is None else number_words(end) for end in (first, last))
+        low, high = ("" if end is None else figure(end) for end in (first, last))
     else:
         low, high = outer_ends(-math.inf if first is None else first, math.inf if last is None else last)
     if last is None or first is None:
@@ -151,7 +151,8 @@ def iqr_text(partition: Buckets, reading: Reading) -> str:
     if reading.value is None:
         return ANY
     if reading.opened is not None:
-        return f"{'' if reading.interval else 'about '}{_amount(reading.value)} or more"
+        told = f"about {_amount(printed_iqr(partition, reading))}" if reading.interval is None else ""
+        return f"{told or _amount(iqr_ends(partition, reading)[0])} or more"
     return f"about {_amount(printed_iqr(partition, reading))}"
 
 
@@ -245,7 +246,7 @@ def span_text(partition: Partition, reading: Reading) -> str:
     low, high, unit = span_ends(partition, reading)
     if isinstance(low, dt.timedelta):
         return value_text(low)
-    words = [number_words(Fraction(end)) for end in (low, low if high is None else high)]
+    words = [figure(Fraction(end)) for end in (low, low if high is None else high)]
     return ends_text(*words) + (f" {unit}" if unit else "")
 
 

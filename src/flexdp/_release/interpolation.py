@@ -6,8 +6,8 @@ once for each cell that was released. The records of a bucket are spread as foll
 day or a microsecond v takes the stretch from v to v + 1:
 
 ================ ====================================================================================================
-numbers, times   evenly between the ends of the bucket; of the first and the last public one, where it is thinner than
-                 its inner edge, exponentially from the density there
+numbers, times   evenly between the ends of the bucket; of the first and the last public one that is closed, where it
+                 is thinner than its inner edge, exponentially from the density there
 single values    at the value: a jump
 an open end      exponentially: the scale is its count divided by the density at its edge, at least 1/20 and at most
                  20 widths of the nearest bucket of several values. The density at an edge continues the fall between
@@ -223,20 +223,61 @@ class Profile:
         falls = _power(densities[0] / densities[1], width / (width + chosen[1][1]))
         return densities[0] * max(falls, 1 / _STEEPEST), width
 
+    def centre(self, place: int) -> Fraction:
+        """Return where the records of a released bucket are on average; of integers, the middle of their values."""
+        index = to_python(self.index[place])
+        ends = bucket_ends(self.partition, index)
+        stretch, whole = self.stretch(place), int(self.partition.kind != "number")
+        if stretch.low is None or stretch.high is None:
+            edge, far = stretch.low if stretch.high is None else stretch.high, self.scale(place)
+            return (edge or Fraction(0)) + (far if stretch.high is None else -far)
+        if any(map(_infinite, ends)):  # an asked end closes it
+            return (stretch.low + stretch.high - whole) / 2
+        low, high = map(on_line, ends)
+        fall = self._fall(place, index, high - low)
+        if fall is None:
+            return (low + high) / 2
+        above, steepness = fall
+        left = _exp(-steepness)
+        gone = 1 / steepness - left / (1 - left)
+        return low + gone * (high - low) if above else high - gone * (high - low)
+
+    def width(self, place: int) -> Fraction | None:
+        """Return over how much of a released bucket its records are spread; None of an open one."""
+        index = to_python(self.index[place])
+        width = stretch_of(self.partition, index).width
+        return None if width is None else self._reached(place, index, width, Fraction(1, 2))[1]
+
     def _reached(self, place: int, index: int, width: Fraction, share: Fraction) -> tuple[Fraction, Fraction]:
         """How far into a closed bucket a share of its records reaches, as a share of its width; and on which scale."""
-        first, count = self.partition.first, self.partition.count
-        outermost = count is not None and index in (first, first + count - 1)
-        if not outermost or not width or count == 1:
+        fall = self._fall(place, index, width)
+        if fall is None:
             return share, width
-        above = index != first
-        found = self._edge(index, above=above)
-        if found is None or self.records(place) >= found[0] * width:
-            return share, width
-        steepness = _steepness(self.records(place) / (found[0] * width))
+        above, steepness = fall
         gone = 1 - _exp(-steepness)
         reached = _minus_log(1 - (share if above else 1 - share) * gone) / steepness
         return reached if above else 1 - reached, width / max(steepness, Fraction(1))
+
+    def _fall(self, place: int, index: int, width: Fraction) -> tuple[bool, Fraction] | None:
+        """Whether the density falls upwards within a closed bucket, and by which power of e; None where it is even."""
+        first, last = self._closed
+        if index not in (first, last) or first == last or not width:
+            return None
+        above = index == last
+        found = self._edge(index, above=above)
+        if found is None or self.records(place) >= found[0] * width:
+            return None
+        return above, _steepness(self.records(place) / (found[0] * width))
+
+    @cached_property
+    def _closed(self) -> tuple[int | None, int | None]:
+        """The first and the last public bucket with two ends; None where the buckets do not end."""
+        first, count = self.partition.first, self.partition.count
+        if count is None:
+            return None, None
+        last = first + count - 1
+        below, above = stretch_of(self.partition, first).low is None, stretch_of(self.partition, last).high is None
+        return first + below, last - above
 
     def _beside(self, index: int) -> Fraction:
         """The estimated number of records in a public bucket; the mean loss where it was not released."""

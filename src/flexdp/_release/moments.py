@@ -1,8 +1,9 @@
 """Counts, sums, means and spreads read off buckets: estimates, with the interval that is certain where there is one.
 
-Every bucket stands for its count corrected for the mean loss, at its middle; the records of an open end lie beyond its
-edge by the mean distance that :mod:`flexdp._release.interpolation` estimates. What is certain follows from the loss
-alone: a public bucket holds between its count and its count plus the largest loss, anywhere between its ends.
+Every bucket stands for its count corrected for the mean loss, at its middle; the records of an open end, and of a thin
+outermost bucket, lie beyond its inner edge by the mean distance that :mod:`flexdp._release.interpolation` estimates.
+What is certain follows from the loss alone: a public bucket holds between its count and its count plus the largest
+loss, anywhere between its ends.
 """
 
 from __future__ import annotations
@@ -156,7 +157,8 @@ def _step(reader: Reader, question: Moment, value: Fraction, found: tuple[Any, A
 
 def _step_of_widths(reader: Reader, *, total: bool) -> Fraction:
     """The power of ten that is a hundredth of the width of the buckets, where records are on average."""
-    found = [(reader.profile.records(place), stretch.width) for place, stretch in enumerate(_stretches(reader))]
+    profile = reader.profile
+    found = [(profile.records(place), profile.width(place)) for place in range(len(reader.index))]
     closed = [(records, width) for records, width in found if width is not None]
     wide, many = sum(records * width for records, width in closed), sum(records for records, _ in found)
     return step_of(Fraction(wide if total else wide / many)) if wide else Fraction(0)
@@ -212,23 +214,19 @@ def _value(reader: Reader, question: Mean | Sum | Std) -> Fraction:
         return first / total
     mean = first / total
     apart = sum((weight * (centre - mean) ** 2 for weight, centre in zip(weights, centres, strict=True)), Fraction(0))
-    return Fraction(math.isqrt(math.floor(apart / total * 10**24))) / 10**12
+    return _root(apart / total)
+
+
+def _root(square: Fraction) -> Fraction:
+    """The square root, to twenty digits or more."""
+    fine = 10 ** (20 + len(str(square.denominator)))
+    return Fraction(math.isqrt(math.floor(square * fine**2)), fine)
 
 
 def _masses(reader: Reader) -> Iterator[tuple[Fraction, Fraction]]:
     """The estimated number of records of every released bucket, and where they are on average."""
-    assert not isinstance(reader.partition, Grid)
-    for place, index in enumerate(reader.index.keys.tolist()):
-        stretch, released = reader.profile.stretch(place), stretch_of(reader.partition, index)
-        if stretch.low is None or stretch.high is None:
-            far = reader.profile.scale(place)
-            centre = (stretch.low + far) if stretch.low is not None else (stretch.high or 0) - far
-        elif released.width is None:  # an asked end closes it
-            centre = (stretch.low + stretch.high - int(reader.partition.kind != "number")) / 2
-        else:
-            low, high = map(on_line, bucket_ends(reader.partition, index))
-            centre = (low + high) / 2
-        yield reader.profile.records(place), centre
+    for place in range(len(reader.index.keys)):
+        yield reader.profile.records(place), reader.profile.centre(place)
 
 
 def _counted(reader: Reader) -> tuple[int, int | None]:

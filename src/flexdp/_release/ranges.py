@@ -43,7 +43,6 @@ __all__ = [
     "key_texts",
     "length_words",
     "limits_of",
-    "number_words",
     "outer_ends",
     "outward",
     "printed_ends",
@@ -57,7 +56,7 @@ __all__ = [
 
 ANY = "any value"  # the range of a bucket that is open on both sides
 _LONGEST = 120  # characters of a text in a sentence
-_DIGITS = 17  # of a number in scientific notation
+_DIGITS = 16  # from so many on, a double is written in scientific notation
 _PLAIN = re.compile(r"\w([\w .+/-]*\w)?")
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -66,12 +65,14 @@ _MONTHS = (
 
 
 def figure(value: Fraction | int | float) -> str:
-    """Return a number with all its digits, thousands set apart from five digits on.
+    """Return a number with all its digits, thousands set apart from five digits on; an exact one as a double like it.
 
-    >>> figure(2013), figure(12500.5), figure(-1700000000), figure(1e300)
-    ('2013', '12 500.5', '-1 700 000 000', '1e+300')
+    >>> figure(2013), figure(12500.5), figure(-1700000000), figure(1e300), figure(Fraction(6 * 10**23))
+    ('2013', '12 500.5', '-1 700 000 000', '1e+300', '6e+23')
     """
     text = number_text(value)
+    if isinstance(value, Fraction) and len(text) > _DIGITS and said(nearest := to_double(value)) == value:
+        text = number_text(nearest)
     whole, point, rest = text.partition(".")
     digits = whole.removeprefix("-")
     if len(digits) < 5 or not digits.isdigit():
@@ -85,7 +86,7 @@ def outward(value: Fraction | float, digits: int, *, up: bool) -> str:
     >>> outward(104.1267, 4, up=False), outward(123456.7, 4, up=True), outward(0.0, 4, up=True)
     ('104.1', '123 500', '0')
     """
-    return number_words(to_digits(value, digits, up=up))
+    return figure(to_digits(value, digits, up=up))
 
 
 def to_digits(value: Fraction | float, digits: int, *, up: bool) -> Fraction:
@@ -97,17 +98,6 @@ def to_digits(value: Fraction | float, digits: int, *, up: bool) -> Fraction:
     number = Fraction(value)
     context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
     return Fraction(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
-
-
-def number_words(number: Fraction) -> str:
-    """Return a number of few digits: in scientific notation where it is very large or small.
-
-    >>> number_words(Fraction(123500)), number_words(Fraction(10) ** -9)
-    ('123 500', '1e-9')
-    """
-    decimal = Context(prec=_DIGITS).divide(Decimal(number.numerator), Decimal(number.denominator)).normalize()
-    short = Fraction(decimal) == number and not -7 < decimal.adjusted() < 16
-    return f"{decimal:e}" if short else figure(number)
 
 
 def step_of(error: Fraction) -> Fraction:
@@ -407,7 +397,7 @@ def _edge_words(partition: OpenEdges, edge: Fraction) -> str:
 
 def _relative(partition: RelativeWidth, index: int, *, below: bool, above: bool) -> str:
     low, high = _relative_ends(partition, index)
-    words = [number_words(end) for end in (low, high)]
+    words = [figure(end) for end in (low, high)]
     return f"{words[0]} or more" if above else f"{words[1]} or less" if below else ends_text(*words)
 
 

@@ -17,7 +17,8 @@ from flexdp.sharp.scale import TOP_DECADE, Scale
 __all__ = ["fine_steps", "ladder_rungs", "single_rungs"]
 
 _MANTISSAS = (*range(100, 200, 2), *range(200, 500, 5), *range(500, 1000, 10))  # hundredths: 160 a decade
-_DECADES_BELOW = 8
+_DECADES_BELOW = 8  # the magnitude of the anchor, rungs of numbers begin
+_OF_ZERO = -4  # the decade of that magnitude if the anchor is 0
 _TIMES = 8  # an exceptionally round rung is there so many times
 _AT_ANCHOR = len(_MANTISSAS)  # and the anchor so many
 _MOST_STEPS = 40
@@ -54,7 +55,8 @@ def ladder_rungs(scale: Scale, anchor: int, side: int, ends: Span = EVERYTHING) 
 @lru_cache(maxsize=64)
 def _rungs(scale: Scale, anchor: int, side: int, ends: Span, times: int) -> tuple[int, ...]:
     """The anchor and the rungs on one side of it, some of them several times; each once if ``times`` is 1."""
-    lowest = 0 if scale.integral else scale.decade(max(abs(anchor), scale.ten(-4))) - _DECADES_BELOW
+    size = max(abs(anchor), scale.ten(scale.low_decade)) if anchor else scale.ten(_OF_ZERO)
+    lowest = 0 if scale.integral else scale.decade(size) - _DECADES_BELOW
     last = scale.limit * side
     if side > 0 and ends.high is not None:
         last = min(last, ends.high - 1)

@@ -211,6 +211,8 @@ def _place(axis: Axis, document: Document, bars: Bars, reading: Reading) -> floa
     index: Any = reading.index[0]
     if not extreme and reading.value is not None:  # buckets side by side
         index = axis.buckets.locate(np.array([reading.value], dtype=np.float64))[0]
-    at = (document.index or []).index(index) if axis.bucketed else -1 if isinstance(reading.question, Max) else 0
+    at = -1 if isinstance(reading.question, Max) else 0
+    if axis.bucketed:  # a quantile may round to the edge of a bucket that was not released
+        at = int(np.argmin([abs(each - int(index)) for each in document.index or ()]))
     edge = next((tail.edge for tail in bars.tails if tail.place == at), None)
     return bars.middle(at) if edge is None else edge
