@@ -257,9 +257,10 @@ def test_preparing_opens_no_stream_where_the_schema_is_known() -> None:
 
 
 def test_narwhals_does_not_hide_that_pandas_infers_types() -> None:
-    frame = narwhals.from_native(pd.DataFrame({"w": ["a", "b"]}))
+    frame = narwhals.from_native(pd.DataFrame({"w": ["a", "b"], "x": [1, 2]}))
     with pytest.raises(InputError, match="pandas infers"):
-        prepare(frame, "w")
+        prepare(frame, "x", by="w")
+    assert prepare(frame, "w").kind == "number"
     assert private_counts(frame, "w", kind="text") == {"a": 1, "b": 1}
 
 
