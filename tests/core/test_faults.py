@@ -6,13 +6,21 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
 import pytest
 from _support.faults import documented, raise_mistakes
 
+import flexdp
 from flexdp import DataError, InputError
+from flexdp._core import faults
 from flexdp._core.faults import concealed, watch_in_tests
+from flexdp.tables.files import lines
+from flexdp.tables.frames import batches, stream
 
 
 def fails(error: BaseException) -> Any:
@@ -84,6 +92,38 @@ def test_outside_tests_mistakes_are_the_one_error_too() -> None:
         concealed(fails(KeyboardInterrupt()))
     with pytest.raises(DataError):
         concealed(fails(KeyboardInterrupt()), concealing=BaseException)
+
+
+FRAME = pl.DataFrame({"v": [1.0] * 50})
+READERS: dict[str, tuple[Any, str, Callable[[], Any]]] = {
+    "lines": (lines.Lines, "_batches", lambda: "t.csv"),
+    "polars": (batches.Batches, "_read", FRAME.lazy),
+    "stream": (stream._Selected, "_batches", lambda: pa.RecordBatchReader.from_stream(FRAME.to_arrow())),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_mistakes_in_what_an_engine_reads_are_raised_too(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine makes errors of its own of them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("v\n" + "1\n" * 50)
+    reader, method, source = READERS[name]
+    asked: dict[str, Any] = {"kind": "number", "width": 5, "rows_are_records": name == "stream"}
+    assert flexdp.release(source(), "v", epsilon=9, delta="0.1", **asked).counts()
+
+    def mistaken(*_given: Any) -> Iterator[Any]:
+        raise IndexError("Smith")
+        yield
+
+    monkeypatch.setattr(reader, method, mistaken)
+    with pytest.raises(IndexError, match="Smith"):
+        flexdp.release(source(), "v", epsilon=9, delta="0.1", **asked)
+    watch_in_tests(None)
+    with pytest.raises(DataError):
+        flexdp.release(source(), "v", epsilon=9, delta="0.1", **asked)
+    assert not faults._unseen
 
 
 CHILD = "from flexdp._core import faults\nprint(faults._hooks)"

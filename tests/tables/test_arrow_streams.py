@@ -264,6 +264,8 @@ def test_narwhals_does_not_hide_that_pandas_infers_types() -> None:
         (declared,) = question.counting.columns
         assert declared.inferred and declared.kind is None
     with pytest.raises(InputError, match="pandas infers"):
+        prepare(frame, "x", by="w")
+    with pytest.raises(InputError, match="pandas infers"):
         flexdp.summary(frame, epsilon=1, delta="1e-6")
     assert private_counts(frame, "w", kind="text") == {"a": 1, "b": 1}
     assert private_counts(frame, "w") == private_counts(native, "w") == {}, "numbers, as long as nobody says otherwise"

@@ -121,6 +121,27 @@ def test_the_dtype_decides_nothing() -> None:
     assert all(each == {(0, 0): 1, (1, 0): 2, (7, 0): 1} for each in groups)
 
 
+QUERIES: list[dict[str, Any]] = [
+    *({"column": "c", "kind": kind} for kind in ("integer", "number", "text", "boolean", "date")),
+    {"column": "c", "kind": "integer", "exact": True},
+    {"column": "c", "width": 2, "where": "x > 1"},
+    {"column": "c", "kind": "integer", "relative": "0.1", "where": "coalesce(c, x) > 1"},
+    {"column": "c", "kind": "number", "ask": ["max"], "by": "x", "by_kind": "integer", "groups": [1]},
+    {"column": "x", "width": 1, "unit": "c", "unit_kind": "integer", "max_buckets_per_unit": 1},
+    {"column": "x", "width": 1, "by": "c", "by_kind": "text"},
+    {"column": "z", "derive": {"z": "CASE WHEN c IS NULL THEN x ELSE c + 1 END"}, "width": 1},
+]
+
+
+@pytest.mark.parametrize("asked", QUERIES, ids=str)
+def test_the_dtype_does_not_show_in_the_query(asked: dict[str, Any]) -> None:
+    columns = [pd.Series([1, 0, 1, 7], dtype=dtype) for dtype in (np.int64, np.uint8, np.float32, object, "category")]
+    columns += [pd.Series(["1", "a", "", "7"]), pd.Series([dt.datetime(2024, 5, 1)] * 4), pd.Series([True] * 4)]
+    columns += [pd.Series([None] * 4), pd.arrays.SparseArray([1.5, 0.0, 0.0, 7.0])]
+    shown = {flexdp.query(pd.DataFrame({"c": cells, "x": [1.0, 2.0, 3.0, 4.0]}), **asked) for cells in columns}
+    assert len(shown) == 1
+
+
 def test_a_column_that_nobody_declared_cannot_have_a_kind() -> None:
     for wrong in ({"kind": "number"}, {"timestamp": True}, {"wide": True}, {"strict": True}, {"follows": True}):
         with pytest.raises(TypeError):

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from flexdp.errors import DataError
 
-__all__ = ["FaultError", "concealed", "watch_in_tests"]
+__all__ = ["FaultError", "concealed", "noticing", "watch_in_tests"]
 
 _T = TypeVar("_T")
 _Hook = Callable[[BaseException], None]
 _hooks: list[_Hook] = []  # at most one, in the process that set it
+_unseen: list[BaseException] = []  # which an engine turned into others before the hook could see them
 
 
 class FaultError(Exception):
@@ -58,10 +59,35 @@ def concealed(
         raise
     except concealing as error:
         for hook in _hooks:
-            hook(error)
+            earlier, _unseen[:] = list(_unseen), []
+            for each in (*earlier, error):
+                hook(each)
     if not out:
         raise DataError  # outside the handler, so that no chain of causes leads back to the record
     return out[0]
+
+
+def noticing(parts: Iterator[_T]) -> Iterator[_T]:
+    """Iterate over what an engine reads, which turns whatever is raised here into an error of its own.
+
+    The hook sees what was raised before that error is concealed. Without a hook, nothing is kept.
+
+    Parameters
+    ----------
+    parts
+        What the engine reads.
+
+    Yields
+    ------
+    object
+        Each part.
+    """
+    try:
+        yield from parts
+    except Exception as error:
+        if _hooks:
+            _unseen.append(error)
+        raise
 
 
 def watch_in_tests(hook: _Hook | None) -> None:
@@ -79,6 +105,7 @@ def watch_in_tests(hook: _Hook | None) -> None:
     """
     if multiprocessing.parent_process() is not None:
         raise RuntimeError("no hook is set in a child process")
+    _unseen.clear()
     _hooks[:] = [] if hook is None else [hook]
 
 

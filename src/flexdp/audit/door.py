@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import sys
 import tempfile
 import time
@@ -46,6 +47,9 @@ _SHOWN = 160  # characters of either side
 _TYPES_FIRST = 500  # pairs, nearly all of which have a cell of another type
 _MOST_OF_A_UNIT = 4  # records
 _TRIES = 24  # to make a finding simpler
+_TIMES = re.compile(
+    r"[0-9.]+[mµ]?s\b|[ \u2500]+"
+)  # in a profile, and the blanks and lines that are as long as they are
 _QUERIES = ("epsilon", "delta", "certify", "split")  # are no parameters of a query
 
 
@@ -477,7 +481,7 @@ def _captured() -> Iterator[Callable[[], str]]:
                 os.dup2(own, number)
                 os.close(own)
             file.seek(0)
-            kept += [out.getvalue(), err.getvalue(), file.read().decode("utf-8", "replace")]
+            kept += [out.getvalue(), err.getvalue(), _TIMES.sub(" ", file.read().decode("utf-8", "replace"))]
 
 
 # ---- what is told of a finding

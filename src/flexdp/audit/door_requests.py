@@ -18,11 +18,15 @@ _FILTERS = (
     "u > i", "v > i", "coalesce(u, i) > 5", "coalesce(u, 0) >= 0", "CASE WHEN u IS NULL THEN 1 ELSE 2 END = 2",
     "year(d) = 2024", "d >= DATE '2024-02-01'", "b = TRUE", "b IS NULL OR b <> TRUE", "number(u) > 3",
     "number(i) IS NOT NULL", "text(u) <> 'a'", "integer(i) >= 0", "v >= 0 AND v < 40", "t = g", "v + i > 10",
-    "g IN ('a', 'b')", "u <> '7'", "number(i) > number(u)",
+    "g IN ('a', 'b')", "u <> '7'", "number(i) > number(u)", "s >= TIMESTAMP '2024-01-02 12:00'", "s IS NOT NULL",
+    "date(s) = DATE '2024-01-03'", "s > d", "datetime(d) <> datetime(s)", "month(s) = 1 OR s IS NULL",
+    "boolean(b) = TRUE", "CASE WHEN i > u THEN t ELSE g END = 'a'", "coalesce(t, g) = 'w1'", "text(t) = text(u)",
+    "u IN (1, 2, 103)",
 )  # fmt: skip
 _DERIVED = (
     "coalesce(u, i)", "CASE WHEN u IS NULL THEN v ELSE i END", "v + i", "i - u", "v * 2", "date(d) - date(d)",
     "coalesce(i, 0.5)", "CASE WHEN t = 'w1' THEN 1 ELSE 0 END", "number(i) / number(v)", "coalesce(integer(i), 7)",
+    "seconds(datetime(s) - datetime(s))", "CASE WHEN boolean(b) = TRUE THEN 1 WHEN i > 3 THEN v END",
 )  # fmt: skip
 _ANSWERS = (["max"], ["min", "max"], ["median"], ["q0.99"], ["count"], ["mean"], ["sum", "count"], ["iqr", "mean"],
             ["range"])  # fmt: skip
@@ -33,6 +37,7 @@ _AMONG: dict[str, list[Any]] = {
     "boolean": [True, False],
     "date": ["2024-01-05", "2024-02-06"],
 }
+_SEVERAL = (["v", "i"], ["i", "d"], ["t", "v"], ["b", "s"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +97,8 @@ class Asked:
                 words.append(f"{option}={value[0]}:{value[1]}")
             elif name in ("edges", "groups"):
                 words += [option, ",".join(map(str, value))]
+            elif name == "by_kind":
+                words += [option, ",".join(value.values() if isinstance(value, dict) else [value])]
             elif name == "derive":
                 words += [option, *(f"{key}={text}" for key, text in value.items())]
             elif name == "columns":
@@ -111,7 +118,9 @@ def asked(rng: Generator, form: Form, kinds: Kinds) -> Asked:
     if form.alone is None and rng.integers(8) == 0:
         return _summary(rng, form, kinds, epsilon)
     entry = "command" if form.words and rng.integers(2) else "query" if rng.integers(10) == 0 else "release"
-    name = form.alone or str(picked(rng, ("v", "v", "v", "i", "i", "t", "g", "d", "b", "u")))
+    if form.alone is None and rng.integers(10) == 0:
+        return _several(rng, form, kinds, epsilon, entry)
+    name = form.alone or str(picked(rng, ("v", "v", "v", "i", "i", "t", "g", "d", "b", "u", "s")))
     kind = kinds[name]
     options: dict[str, Any] = {}
     if form.alone is None and rng.integers(7) == 0:
@@ -138,11 +147,29 @@ def asked(rng: Generator, form: Form, kinds: Kinds) -> Asked:
     )
 
 
+def _several(rng: Generator, form: Form, kinds: Kinds, epsilon: str, entry: str) -> Asked:
+    """Several columns: points, or one release each."""
+    names: list[str] = picked(rng, _SEVERAL)
+    options: dict[str, Any] = {"separately": True} if rng.integers(2) else {}
+    if not form.typed and rng.integers(6):
+        options["kind"] = {name: kinds[name] for name in names}
+    if rng.integers(2):
+        options["width"] = {name: {"date": "1 week", "datetime": "1 day"}.get(kinds[name], 5) for name in names
+                            if kinds[name] not in ("text", "boolean")}  # fmt: skip
+    options |= _units(rng, form, kinds, names[0])
+    if rng.integers(3) == 0:
+        options["where"] = picked(rng, _FILTERS)
+    entry = "release" if entry == "command" else entry
+    return Asked(entry=entry, column=names, options=options, epsilon=epsilon, delta=_DELTA)
+
+
 def _buckets(rng: Generator, kind: str) -> dict[str, Any]:
     if kind in ("text", "boolean"):
         return {} if rng.integers(2) else {"exact": True}
     if kind == "date":
         return dict(picked(rng, ({"width": "1 month"}, {"exact": True}, {}, {"ask": ["max"]}, {"width": "1 week"})))
+    if kind == "datetime":
+        return dict(picked(rng, ({"width": "1 hour"}, {"width": "1 day"}, {}, {"ask": ["max", "median"]})))
     plain: tuple[dict[str, Any], ...] = (
         {"width": 5},
         {"width": 5, "bounds": (0, 50)},
@@ -166,7 +193,12 @@ def _groups(rng: Generator, form: Form, kinds: Kinds, name: str) -> dict[str, An
     options: dict[str, Any] = {"by": by}
     if not form.typed and rng.integers(5):
         options["by_kind"] = kinds[by]
-    if rng.integers(2):
+    also = str(picked(rng, ("g", "t", "i", "b", "d", "u")))
+    if rng.integers(5) == 0 and also not in (by, name):
+        options["by"] = [by, also]
+        if "by_kind" in options:
+            options["by_kind"] = {each: kinds[each] for each in (by, also)}
+    elif rng.integers(2):
         options["groups"] = _AMONG[options.get("by_kind", kinds[by] if form.typed else "text")]
         if rng.integers(2) and kinds[by] == "text":
             options["other"] = "rest"
@@ -174,7 +206,7 @@ def _groups(rng: Generator, form: Form, kinds: Kinds, name: str) -> dict[str, An
 
 
 def _units(rng: Generator, form: Form, kinds: Kinds, name: str) -> dict[str, Any]:
-    if name == "u" or rng.integers(3):
+    if name == "u" or rng.integers(2):
         return {}
     options: dict[str, Any] = {"unit": "u"}
     if not form.typed and rng.integers(5):
@@ -189,8 +221,8 @@ def _units(rng: Generator, form: Form, kinds: Kinds, name: str) -> dict[str, Any
 def _summary(rng: Generator, form: Form, kinds: Kinds, epsilon: str) -> Asked:
     options: dict[str, Any] = {}
     if not form.typed and rng.integers(6):
-        options["columns"] = {name: kinds[name] for name in ("v", "i", "t", "b")}
-    if rng.integers(4) == 0:
+        options["columns"] = {name: kinds[name] for name in ("v", "i", "t", "b", "s")}
+    if rng.integers(2):
         options |= {"unit": "u", "max_buckets_per_unit": 2}
         if not form.typed:
             options["unit_kind"] = kinds["u"]

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,14 +30,17 @@ __all__ = ["FORMS", "Form", "Kinds", "Row", "calm_rows", "kinds_of", "odd_rows",
 
 Row = dict[str, Any]
 Kinds = Mapping[str, str]
-_NAMES = ("v", "i", "t", "g", "u", "d", "b")
+_NAMES = ("v", "i", "t", "g", "u", "d", "b", "s")
 _FIRST_UNIT = 100
 _NEW_UNIT = 10**6
 _DAY = dt.date(2024, 1, 1)
+_TIME = dt.datetime(2024, 1, 1)
 _TYPES: tuple[Any, ...] = (
     "a", None, math.nan, math.inf, True, 2**70, Decimal("1.5"), b"x", dt.date(2024, 5, 6), dt.datetime(2024, 5, 6, 7),
     [1], {"k": 1}, 1.5, "1", "7.0", "2024-05-06", "", -math.inf, dt.time(7), 1 + 2j, np.float32(1.5), np.int8(3),
-    np.datetime64("NaT"), Decimal("NaN"),
+    np.datetime64("NaT"), Decimal("NaN"), "True", "1e5", 10**400, Decimal("sNaN"), Fraction(7, 2), np.bool_(True),
+    dt.datetime(2024, 5, 6, 7, tzinfo=dt.UTC), dt.timedelta(1), np.datetime64("2024-05-06T07"), "\ud800", object,
+    "2024-05-06 07:00", "2024-05-06 07:00+02:00",
 )  # fmt: skip
 _VALUES: dict[str, tuple[Any, ...]] = {
     "number": (0.0, -0.0, 50.0, 50.000001, -1.0, 1e300, -1e300, 5e-324, 2.0**53 + 2, 1e17, 25.0),
@@ -44,6 +48,13 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "text": ("", "x" * 300, "a\0b", "é", "e\u0301", "w1 ", "W1", "1", "w1", "a", "b", "it's", "\u00df"),
     "date": (dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(2024, 2, 29), dt.date(1969, 12, 31), _DAY),
     "boolean": (True, False),
+    "datetime": (
+        dt.datetime(1, 1, 1),
+        dt.datetime(9999, 12, 31, 23, 59, 59, 999999),
+        dt.datetime(1969, 12, 31, 23),
+        dt.datetime(2024, 3, 31, 2, 30),
+        _TIME,
+    ),
 }
 _LINES = ('"', '"a,1', ",,,,,,,,,,", "", "\ufeff", "{", "null", '{"v": 1', '{"v": {"v": 1}}', "7,7,7", "\0", "'")
 
@@ -111,6 +122,7 @@ def kinds_of(rng: Generator) -> dict[str, str]:
         "u": picked(rng, ("integer", "integer", "text")),
         "d": "date",
         "b": "boolean",
+        "s": "datetime",
     }
 
 
@@ -120,7 +132,7 @@ def calm_rows(rng: Generator, kinds: Kinds, size: int) -> list[Row]:
     text = kinds.get("u") == "text"
     numbers = rng.integers(0, 100, size=(size, len(_NAMES)))
     rows = []
-    for place, (v, i, t, g, u, d, b) in enumerate(numbers.tolist()):
+    for place, (v, i, t, g, u, d, b, s) in enumerate(numbers.tolist()):
         unit = _FIRST_UNIT + (place if u < 50 else u % max(1, size))
         row = {
             "v": v / 2,
@@ -130,6 +142,7 @@ def calm_rows(rng: Generator, kinds: Kinds, size: int) -> list[Row]:
             "u": f"p{unit}" if text else unit,
             "d": _DAY + dt.timedelta(days=d),
             "b": b % 2 == 0,
+            "s": _TIME + dt.timedelta(hours=s),
         }
         missing = {name for name in holes if (place + len(name) + v) % 7 == 0}
         rows.append({name: None if name in missing else row[name] for name in kinds})
@@ -181,9 +194,14 @@ def _fitted(cell: Any, kind: str) -> Any:
         return cell if whole and -(2**63) <= cell < 2**63 else None
     if kind == "date":
         return cell if isinstance(cell, dt.date) and not isinstance(cell, dt.datetime) else None
+    if kind == "datetime":
+        return cell if isinstance(cell, dt.datetime) and cell.tzinfo is None else None
     if kind == "boolean":
         return cell if isinstance(cell, bool) else None
     return cell if isinstance(cell, str) else None
+
+
+_TIMES = {"date": "datetime64[D]", "datetime": "datetime64[us]"}
 
 
 def _columns(rows: Sequence[Row], kinds: Kinds) -> dict[str, list[Any]]:
@@ -211,8 +229,8 @@ def _arrays(rows: Sequence[Row], kinds: Kinds, _folder: Path) -> Any:
         elif kind == "integer":
             missing = [cell is None for cell in cells]
             found[name] = np.ma.MaskedArray(np.array([cell or 0 for cell in cells], dtype=np.int64), mask=missing)
-        elif kind == "date":
-            found[name] = np.array([cell or "NaT" for cell in cells], dtype="datetime64[D]")
+        elif kind in _TIMES:
+            found[name] = np.array([cell or "NaT" for cell in cells], dtype=_TIMES[kind])
         elif kind == "boolean":
             found[name] = np.array([bool(cell) for cell in cells], dtype=np.bool_)
         else:
@@ -251,7 +269,8 @@ def _objects(rows: Sequence[Row], kinds: Kinds, _folder: Path) -> Any:
 
 def _declared(rows: Sequence[Row], kinds: Kinds, _folder: Path) -> Any:
     pandas, types = import_module("pandas"), {"number": "Float64", "integer": "Int64", "text": "string",
-                                              "date": "datetime64[s]", "boolean": "boolean"}  # fmt: skip
+                                              "date": "datetime64[s]", "datetime": "datetime64[us]",
+                                              "boolean": "boolean"}  # fmt: skip
     return pandas.DataFrame(
         {name: pandas.Series(cells, dtype=types[kinds[name]]) for name, cells in _columns(rows, kinds).items()}
     )
@@ -259,12 +278,16 @@ def _declared(rows: Sequence[Row], kinds: Kinds, _folder: Path) -> Any:
 
 def _arrow(rows: Sequence[Row], kinds: Kinds, _folder: Path) -> Any:
     pyarrow = import_module("pyarrow")
-    types = {"number": "float64", "integer": "int64", "text": "string", "date": "date32", "boolean": "bool_"}
+    types = {
+        "number": pyarrow.float64(),
+        "integer": pyarrow.int64(),
+        "text": pyarrow.string(),
+        "date": pyarrow.date32(),
+        "datetime": pyarrow.timestamp("us"),
+        "boolean": pyarrow.bool_(),
+    }
     return pyarrow.table(
-        {
-            name: pyarrow.array(cells, getattr(pyarrow, types[kinds[name]])())
-            for name, cells in _columns(rows, kinds).items()
-        }
+        {name: pyarrow.array(cells, types[kinds[name]]) for name, cells in _columns(rows, kinds).items()}
     )
 
 
@@ -313,6 +336,33 @@ def _json_file(rows: Sequence[Row], kinds: Kinds, folder: Path) -> Any:
     return path
 
 
+def _json_array(rows: Sequence[Row], kinds: Kinds, folder: Path) -> Any:
+    path = folder / "t.json"
+    named = [{name: _plain(row.get(name)) for name in kinds} for row in rows]
+    path.write_text(json.dumps(named, default=str), encoding="utf-8")
+    return path
+
+
+def _workbook(rows: Sequence[Row], kinds: Kinds, folder: Path) -> Any:
+    path = folder / "t.xlsx"
+    book = import_module("openpyxl").Workbook()
+    sheet = book.active
+    sheet.append(list(kinds))
+    for row in rows:
+        cells = [_plain(row.get(name)) for name in kinds]
+        "".join(map(str, cells)).encode()  # raises where a text is none in Unicode: such a workbook is damaged
+        sheet.append(cells)
+    book.save(path)
+    return path
+
+
+def _arrow_file(rows: Sequence[Row], kinds: Kinds, folder: Path) -> Any:
+    path, table = folder / "t.arrow", _arrow(rows, kinds, folder)
+    with import_module("pyarrow").ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table)
+    return path
+
+
 def _plain(cell: Any) -> Any:
     return cell.item() if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64) else cell
 
@@ -326,7 +376,8 @@ def _parquet(rows: Sequence[Row], kinds: Kinds, folder: Path) -> Any:
 def _sqlite(rows: Sequence[Row], kinds: Kinds, folder: Path) -> Any:
     """A file of SQLite, whose columns may hold cells of other types than they declare."""
     path = folder / "t.sqlite"
-    types = {"number": "REAL", "integer": "INTEGER", "text": "TEXT", "date": "DATE", "boolean": "BOOLEAN"}
+    types = {"number": "REAL", "integer": "INTEGER", "text": "TEXT", "date": "DATE", "datetime": "DATETIME",
+             "boolean": "BOOLEAN"}  # fmt: skip
     own = _sqlite_connection(str(path))
     own.execute("DROP TABLE IF EXISTS t")
     own.execute(f"CREATE TABLE t ({', '.join(f'{name} {types[kind]}' for name, kind in kinds.items())})")
@@ -416,6 +467,9 @@ FORMS: tuple[Form, ...] = (
     Form(name="DuckDB with profiling", build=_profiled, typed=True, needs=("pyarrow",), weight=1),
     Form(name="CSV file", build=_csv_file, words=("t.csv",), lines=True),
     Form(name="JSON lines", build=_json_file, words=("t.jsonl",), lines=True),
+    Form(name="JSON array", build=_json_array, words=("t.json",), weight=2),
+    Form(name="Excel workbook", build=_workbook, needs=("openpyxl",), words=("t.xlsx",), weight=2),
+    Form(name="Arrow file", build=_arrow_file, typed=True, needs=("pyarrow",), words=("t.arrow",), weight=2),
     Form(name="Parquet file", build=_parquet, typed=True, needs=("pyarrow",), words=("t.parquet",)),
     Form(name="SQLite file", build=_sqlite, words=("t.sqlite",), table="t", weight=2),
 )

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.faults import noticing
 from flexdp.tables.arrow_structures import ArrowArray, ArrowSchema
 
 __all__ = ["TextBatch", "text_stream"]
@@ -57,7 +58,7 @@ class _Source:
     def next(self) -> TextBatch | None:
         with self._lock:
             if self._batches is None:
-                self._batches = self._begin()
+                self._batches = noticing(self._begin())
             return next(self._batches, None)
 
 

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from flexdp._core.faults import noticing
+
 __all__ = ["Batches"]
 
 _READY = 4  # batches in the queue, so that polars never runs far ahead of the reader
@@ -28,7 +30,7 @@ class Batches:
         import pyarrow
 
         schema = self._frame.clear().collect().to_arrow().schema
-        reader = pyarrow.RecordBatchReader.from_batches(schema, self._read(schema))
+        reader = pyarrow.RecordBatchReader.from_batches(schema, noticing(self._read(schema)))
         return reader.__arrow_c_stream__(requested_schema)
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
-from flexdp._core.faults import FaultError
+from flexdp._core.faults import FaultError, noticing
 from flexdp.errors import InputError
 from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.frames.registered import registered
@@ -153,7 +153,7 @@ class _Selected:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         import pyarrow
 
-        reader = pyarrow.RecordBatchReader.from_batches(self.schema, self._batches())
+        reader = pyarrow.RecordBatchReader.from_batches(self.schema, noticing(self._batches()))
         return reader.__arrow_c_stream__(requested_schema)
 
     def _batches(self) -> Iterator[Any]:

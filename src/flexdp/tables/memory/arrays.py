@@ -24,7 +24,7 @@ from flexdp.tables.sql.query import Reading, count_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted
 
-__all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "count_keys", "run_registered"]
+__all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "count_keys", "read_aligned", "run_registered"]
 
 _CHUNK = 1 << 16
 _MOST_BINS = 1 << 22  # beyond this, sparse counting is cheaper than a dense array of bins
@@ -68,17 +68,23 @@ class ArrayTable:
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that counts, over a table ``source`` with one column ``value``."""
-        return count_query("source", counting, DUCKDB, lambda _column, kind: self.reading("value", kind))
+        return count_query("source", counting, DUCKDB, self._shown)
+
+    def _shown(self, _column: Column, kind: Kind) -> Reading:
+        """Return the expression that is shown: an inferred dtype does not show, so its cells are texts."""
+        return read_cell("value", self.declared, kind) if self.declared.inferred else self.reading("value", kind)
 
     def reading(self, cell: str, kind: Kind, column: Column | None = None) -> Reading:
         """Return the expression that reads a cell of :meth:`aligned`; ``column`` is this one, as it is read."""
         if column is not None and column.presence:
             return Reading(cell)
+        if self.declared.inferred:
+            return read_aligned(cell, kind, wide=False)
         if not self._can_be(kind):
             return Reading(f"CAST(NULL AS {_STORED[kind][1]})", kind == "integer")
         if self.values.dtype.kind == "M" or kind == "boolean":
             return Reading(cell)
-        # The type of the cells, which differs from the declared kind where the dtype was inferred.
+        # The type of the cells: integers of pandas are declared as numbers.
         stored: Kind = "number" if self.values.dtype.kind == "f" else "integer"
         wide = self.values.dtype == np.uint64
         return read_cell(cell, Column(name=None, type_name="DOUBLE", kind=stored, wide=wide), kind)
@@ -93,7 +99,8 @@ class ArrayTable:
         if values.dtype.kind == "M":
             ticks, inside = to_ticks(values, kind)
             return Aligned(ticks, inside if present is None else inside & present)
-        return Aligned(np.ascontiguousarray(_standard(values)), present)
+        cells = np.ascontiguousarray(_standard(values))
+        return _in_one_form(cells, present, kind) if self.declared.inferred else Aligned(cells, present)
 
     @property
     def there(self) -> NDArray[np.bool_]:
@@ -126,7 +133,7 @@ class ArrayTable:
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about ranks over a table ``source`` with one column ``value``, which is sorted here."""
-        return ranked("source", counting, DUCKDB, lambda _column, kind: self.reading("value", kind), rows, cells)
+        return ranked("source", counting, DUCKDB, self._shown, rows, cells)
 
     def sorted_column(self, counting: Counting) -> ColumnInMemory:
         """Return the readable values, to answer requests from."""
@@ -161,8 +168,29 @@ class ArrayTable:
             return count_keys(values)
         if isinstance(buckets, Width) and _is_dense(buckets):
             return _bincount(values, buckets)
-        cells = {"value": np.ascontiguousarray(_standard(values))}
-        return run_registered(cells, self.query(counting), 1)
+        cells, present = self.aligned(axis.kind)
+        statement = count_query("source", counting, DUCKDB, lambda _column, kind: self.reading("value", kind))
+        return run_registered({"value": cells if present is None else cells[present]}, statement, 1)
+
+
+def read_aligned(cell: str, kind: Kind, *, wide: bool) -> Reading:
+    """Return the expression that reads a cell of an aligned column in which every kind has one form.
+
+    Integers and texts are cast: integers may come as texts, and a column without readable cells as another type.
+    """
+    if kind == "integer":
+        return Reading(f"CAST({cell} AS {'HUGEINT' if wide else 'BIGINT'})", wide)
+    return Reading(f"CAST({cell} AS VARCHAR)" if kind == "text" else cell)
+
+
+@np.errstate(all="ignore")
+def _in_one_form(cells: NDArray[Any], present: NDArray[np.bool_] | None, kind: Kind) -> Aligned:
+    """Return numbers as finite doubles and integers in 64 bits, whatever the dtype of their cells."""
+    if kind not in ("number", "integer"):
+        return Aligned(cells, present)
+    readable = np.isfinite(cells) if kind == "number" else cells == np.floor(cells)
+    form = np.float64 if kind == "number" else np.int64
+    return Aligned(cells.astype(form, copy=False), readable if present is None else readable & present)
 
 
 def run_registered(cells: Mapping[str, NDArray[Any]], statement: str, axes: int) -> Counted:

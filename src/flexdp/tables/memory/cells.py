@@ -32,7 +32,7 @@ from flexdp.tables.counting import Axis, Counted, Counting
 from flexdp.tables.declared import Column, no_name
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.types import read_cell
-from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, count_keys
+from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, count_keys, read_aligned
 from flexdp.tables.memory.times import to_clock_ticks, to_ticks
 from flexdp.tables.memory.written_texts import written_reader
 from flexdp.tables.sql.query import Reading, count_query
@@ -137,13 +137,8 @@ class CellTable:
         return Aligned(object_keys([None if value is None else str(value) for value in values]), present)
 
     def reading(self, cell: str, kind: Kind, column: Column | None = None) -> Reading:  # noqa: ARG002
-        """Return the expression that reads a cell of :meth:`aligned`; integers, which may be wide, travel as texts.
-
-        Texts are cast, because DuckDB gives a column without readable cells another type.
-        """
-        if kind == "integer":
-            return Reading(f"CAST({cell} AS HUGEINT)", True)
-        return Reading(f"CAST({cell} AS VARCHAR)" if kind == "text" else cell)
+        """Return the expression that reads a cell of :meth:`aligned`; integers, which may be wide, travel as texts."""
+        return read_aligned(cell, kind, wide=not self.declared.inferred)
 
     def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
         """Return the statements about ranks that would read the same cells as texts, in a table ``source``."""
