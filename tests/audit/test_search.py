@@ -20,6 +20,7 @@ from _support.command import flexdp as command
 
 from flexdp import DataError, InputError
 from flexdp._release import api, asking, automatic
+from flexdp._release.reading import warn_of_reading
 from flexdp.audit import Searched, door, search
 from flexdp.audit.door_tables import FORMS
 from flexdp.audit.step_losses import step_loss
@@ -116,7 +117,7 @@ def dtypes_show_in_queries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def texts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = api.warn_of_reading
+    real = warn_of_reading
 
     def faulty(request: Any) -> None:
         for part in getattr(request.questions[0].table, "parts", ()):

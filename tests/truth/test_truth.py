@@ -203,7 +203,7 @@ def test_certain_bounds_are_as_narrow_as_the_counts_allow(bounds: tuple[int, int
 
 
 # No value stands twice where a tail is asked: of records that share one, or end at a round number, none lie beyond it.
-TIGHT = {
+TIGHT: dict[str, tuple[str, list[Any], dict[str, Any], float]] = {
     "a share": ("integer", [0, 1, 1, 0, 0, 0, 1] * 100, {"ask": ["mean", "sum"], "bounds": (0, 1)}, 1e-4),
     "ages": ("integer", [18 + i % 70 for i in range(2000)], {"ask": ["mean", "count"], "bounds": (0, 120)}, 0.01),
     "costs": ("number", _costs(2000), {"ask": ["mean", "sum", "q0.9", "max"]}, 0.01),

@@ -42,6 +42,8 @@ __all__ = ["SURE", "Telling", "counted", "statistic_of"]
 
 SURE = f"With {percent_text(float(1 - GAMMA))} probability"
 _UNKNOWN = "unknown"
+_HALF = Fraction(1, 2)
+_FIGURES = 6  # of a number that has no stated error
 _LIES = "lies far outside everything else that is known"
 _ASTRAY = f"The answer that was drawn {_LIES}."
 _STATISTICS: dict[str, Statistic] = {"max": Max(), "min": Min(), "median": Median(), "range": Range(), "iqr": IQR(),
@@ -185,7 +187,7 @@ class Telling:
             return self._unknown(statistic, level)
         reading, units = self.known.sure(level), self._units(fact.point)
         promise = replace(self.known.promises[level], reaches=self.known.reaches(level))
-        inward = units < found.value if level > Fraction(1, 2) else units > found.value
+        inward = units < found.value if level > _HALF else units > found.value
         if inward and 0 < level < 1 and promise.step is None:
             promise = replace(promise, beyond=None)  # it bounded the records beyond another value
         shown, named = self._shown(level, units, promise)
@@ -230,9 +232,10 @@ class Telling:
         A promise speaks of values with so many decimals, so further ones change no rank. A tenth of what the promised
         ranks amount to, between the nearest answers, is as fine as the value itself is shown.
         """
-        scale = self.asked.column.scale
-        if promise.between is None or promise.decimals is None or self.words.spec.kinds[0] not in ("integer", "number"):
-            return units, units
+        scale, kind = self.asked.column.scale, self.words.spec.kinds[0]
+        if promise.between is None or promise.decimals is None or kind not in ("integer", "number"):
+            outer = self._outward(level, units) if kind == "number" else units
+            return outer, outer
         fact = self.known.drawn(level)
         named = _to_grain(units, scale.ten(-promise.decimals))
         if self._units(self._cut(scale.value(named), level)) != named:
@@ -246,6 +249,13 @@ class Telling:
                     shown = coarse
         assert fact.point is not None
         return shown, named
+
+    def _outward(self, level: Fraction, units: int) -> int:
+        """A tail's answer with few digits, moved outward: no more records lie beyond it than before."""
+        places = [self._units(fact.point) for _, fact in self._levels() if fact.point is not None]
+        grain = _last_figure(max(places) - min(places) or units)
+        coarse = -(-units // grain) * grain if level > _HALF else units // grain * grain
+        return coarse if self._units(self._cut(self.asked.column.scale.value(coarse), level)) == coarse else units
 
     def _values_of(self, level: Fraction, ranks: int) -> Fraction | None:
         """About how far apart so many ranks are, by the nearest answers below and above; None where there is none."""
@@ -372,7 +382,8 @@ class Telling:
         )
         first, second = self.value(low), self.value(high)
         scale = self.asked.column.scale
-        number = scale.value(high - low)
+        apart = high - low
+        number = scale.value(apart if scale.integral else _to_grain(apart, _last_figure(apart)))
         value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
         text = f"about {length_words(value) if isinstance(value, dt.timedelta) else figure(number)}"
         outer = "earliest and the latest" if isinstance(first, dt.date) else "lowest and the highest"
@@ -538,11 +549,16 @@ def _ends(word: str) -> tuple[Fraction, Fraction]:
 
 def _is_upper(statistic: Statistic) -> bool:
     """True if few records lie above it."""
-    return isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > Fraction(1, 2))
+    return isinstance(statistic, Max) or (isinstance(statistic, Quantile) and statistic.level > _HALF)
 
 
 def _is_infinite(value: Any) -> bool:
     return isinstance(value, float) and math.isinf(value)
+
+
+def _last_figure(units: int) -> int:
+    """The power of ten down to which a number is printed that has no stated error."""
+    return int(10 ** max(0, len(str(abs(units))) - _FIGURES))
 
 
 def _to_grain(units: int, grain: int) -> int:
