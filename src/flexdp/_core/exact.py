@@ -47,6 +47,7 @@ _LONGEST = 1000  # characters of a number in text form
 _LARGEST_EXPONENT = 400  # beyond every double; keeps "1e999999999" from filling the memory
 _LARGEST = Fraction(sys.float_info.max)
 _RATIO = re.compile(r"-?[0-9]+(?:/[0-9]+)?", re.ASCII)
+_LONGEST_DOUBLE = 309  # digits before the point of any double
 _LONGEST_DECIMAL = 40  # digits of a number printed in full
 _LONGEST_RATIO = 16  # characters of a number printed as p/q
 _LONGEST_WHOLE = 17  # characters of an integer or half-integer bound printed in full
@@ -205,7 +206,7 @@ def number_text(value: Fraction | int | float) -> str:
     try:
         nearest = float.__repr__(float(number))
     except OverflowError:
-        return f"{Decimal(int(number)):e}"
+        return f"{Decimal(int(number)).normalize(Context(prec=_LONGEST_DOUBLE)):e}"
     if Fraction(nearest) == number:
         return nearest.removesuffix(".0")
     if (decimal := _decimal(number)) is not None:
