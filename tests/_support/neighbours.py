@@ -91,6 +91,7 @@ BASES: dict[str, tuple[Build, list[Any], list[Any]]] = {
     "days": (_frame, [(START + dt.timedelta(days=i)).date() for i in range(ROWS)], OBJECTS),
     "appended integers": (_grown, INTEGERS, OBJECTS),
     "appended booleans": (_grown, [i % 2 == 0 for i in range(ROWS)], OBJECTS),
+    "intervals": (_frame, pd.IntervalIndex.from_breaks(range(ROWS + 1)).tolist(), OBJECTS),
     "category of integers": (_category, INTEGERS, [each for each in OBJECTS if not isinstance(each, list)]),
     "category of texts": (_category, [f"w{i % 9}" for i in range(ROWS)], ["b", 7, None, 7.5, True]),
     "category of datetimes": (_category, [START + dt.timedelta(hours=i) for i in range(ROWS)], ["b", 7, None, START]),
