@@ -12,7 +12,6 @@ DOCUMENTED = {
     "zlib.error": "a compressed file is damaged",
     "builtins.MemoryError": "more than fits in memory",
     "builtins.UnicodeError": "bytes that are no text",
-    "builtins.SystemError": "the same, where an engine goes on although it has failed to decode them",
     "_duckdb.Error": "an engine's own",
     "duckdb.Error": "an engine's own",
     "sqlite3.Error": "an engine's own",
