@@ -53,7 +53,6 @@ SLOW = {
         "test_epsilon_that_is_not_divided_by_the_buckets_of_a_unit",
         "test_epsilon_that_is_not_divided_by_the_records_of_a_unit",
         "test_neighbours_are_not_told_apart",
-        "test_nor_where_types_are_inferred",
         "test_the_command",
     ],
     "audit/test_grid_of_configurations.py": ["test_every_configuration_has_the_privacy_it_claims"],
