@@ -23,7 +23,7 @@ __all__ = ["BASES", "REQUESTS", "Outcome", "differences", "outcome"]
 
 ROWS = 40
 START = dt.datetime(2024, 5, 1, 12)
-Build = Callable[[list[Any]], pd.DataFrame]
+Build = Callable[[list[Any]], Any]
 Outcome = tuple[str, Any]
 
 
@@ -42,6 +42,11 @@ def _grown(cells: list[Any]) -> pd.DataFrame:
 
 def _sparse(cells: list[Any]) -> pd.DataFrame:
     return _frame(pd.arrays.SparseArray(cells))
+
+
+def _dict(cells: list[Any]) -> dict[str, Any]:
+    """As somebody picks columns of a frame."""
+    return dict(_read(cells).items())
 
 
 def _category(cells: list[Any]) -> pd.DataFrame:
@@ -91,12 +96,14 @@ BASES: dict[str, tuple[Build, list[Any], list[Any]]] = {
     "days": (_frame, [(START + dt.timedelta(days=i)).date() for i in range(ROWS)], OBJECTS),
     "appended integers": (_grown, INTEGERS, OBJECTS),
     "appended booleans": (_grown, [i % 2 == 0 for i in range(ROWS)], OBJECTS),
+    "intervals": (_frame, pd.IntervalIndex.from_breaks(range(ROWS + 1)).tolist(), OBJECTS),
     "category of integers": (_category, INTEGERS, [each for each in OBJECTS if not isinstance(each, list)]),
     "category of texts": (_category, [f"w{i % 9}" for i in range(ROWS)], ["b", 7, None, 7.5, True]),
     "category of datetimes": (_category, [START + dt.timedelta(hours=i) for i in range(ROWS)], ["b", 7, None, START]),
     "sparse": (_sparse, [0, 0, 1, 2] * (ROWS // 4), ["a", np.nan, None, 7, 7.5, True, 2**60]),
     "sparse booleans": (_sparse, [True, False] * (ROWS // 2), ["a", np.nan, None, 7]),
     "read integers": (_read, [f"{i:02d}" for i in range(ROWS)], TEXTS),
+    "dict of read integers": (_dict, [f"{i:02d}" for i in range(ROWS)], TEXTS),
     "read decimals": (_read, [f"{i}.50" for i in range(ROWS)], TEXTS),
     "read booleans": (_read, ["TRUE", "False"] * (ROWS // 2), TEXTS),
     "read texts": (_read, [f"w{i % 9}" for i in range(ROWS)], TEXTS),
@@ -153,7 +160,7 @@ REQUESTS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def outcome(frame: pd.DataFrame, request: dict[str, Any]) -> Outcome:
+def outcome(frame: Any, request: dict[str, Any]) -> Outcome:
     """What somebody sees of a request before the noise: a refusal in its words, or the warnings, the public description
     and the private counts."""
     try:

@@ -134,7 +134,7 @@ def relations_over_frames_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def profiles_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_run, "_end_profiles", lambda _ask: None)
+    monkeypatch.setattr(duckdb_run, "_end", lambda _ask, _setting: None)
 
 
 FRAMES = ["pandas frame", "pandas.read_csv", "pandas sparse arrays"]

@@ -7,6 +7,7 @@ words are the same (of a refusal, of warnings, of the public description), and o
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pandas as pd
@@ -47,6 +48,14 @@ def test_the_counts_are_those_of_the_cells() -> None:
         "u LIKE '%'": 1, "number(u) IS NULL": 1, "u IN (1, 7, 7.5)": 2, "coalesce(u, 5) > 3": 37,
     }.items():  # fmt: skip
         words, counts = outcome(frame, {"column": "v", "kind": "number", "width": 5, "where": where})
+        assert sum(counts.values()) == wanted, (where, words)
+
+
+@pytest.mark.parametrize("cells", [[1, 2, None], [1, "a", float("nan")], [dt.date(2024, 5, 1), [1], None]], ids=str)
+def test_presence_in_a_list_needs_no_kind(cells: list[Any]) -> None:
+    table = {"v": [1.0] * 3, "u": cells}
+    for where, wanted in {"u IS NOT NULL": 2, "u IS NULL": 1}.items():
+        words, counts = outcome(table, {"column": "v", "kind": "number", "width": 5, "where": where})
         assert sum(counts.values()) == wanted, (where, words)
 
 

@@ -1,4 +1,4 @@
-"""Progress and profiles reveal the size of a table: the caller's DuckDB connection shows none while it counts."""
+"""Progress, profiles and logs reveal the size of a table: the caller's DuckDB connection shows none while it counts."""
 
 from __future__ import annotations
 
@@ -121,12 +121,34 @@ def test_a_profile_shows_no_number_of_rows(
     assert (rows in shown()) is (form != "no_output"), "the control: it profiles again, and shows the number"
 
 
-def test_a_profile_that_cannot_be_turned_off_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+LOG = "CALL enable_logging('PhysicalOperator', level = 'debug', storage = 'stdout')"
+
+
+def test_a_log_shows_no_number_of_rows(capfd: pytest.CaptureFixture[str]) -> None:
+    con, rows = duckdb.connect(), "48317"
+    con.execute(f"CREATE TABLE visits AS SELECT i % 50 AS x FROM range({rows}) r(i)")
+    con.execute(LOG)
+    for source in ((con, "visits"), con.table("visits")):
+        for asked in ({"width": 5}, {}, {"ask": ["max", "count"]}):
+            flexdp.release(source, "x", **asked, **SPEND)
+    assert rows not in "".join(capfd.readouterr())
+    con.execute("SELECT count(*) FROM visits AS a JOIN visits AS b ON a.rowid = b.rowid").fetchall()
+    assert rows in "".join(capfd.readouterr()), "the control: it logs again, and shows the number"
+
+
+@pytest.mark.parametrize(
+    ("telling", "words"),
+    [
+        ("SET enable_profiling = 'json'", r"profiles queries.*Run PRAGMA disable_profiling"),
+        (LOG, r"logs queries.*Run SET enable_logging = false"),
+    ],
+)
+def test_what_cannot_be_turned_off_is_refused(telling: str, words: str, capfd: pytest.CaptureFixture[str]) -> None:
     con = duckdb.connect()
     con.execute("CREATE TABLE visits AS SELECT i % 50 AS x FROM range(48317) r(i)")
-    con.execute("SET enable_profiling = 'json'")
+    con.execute(telling)
     con.execute("SET lock_configuration = true")
     for source in ((con, "visits"), con.table("visits")):
-        with pytest.raises(flexdp.InputError, match=r"profiles queries.*Run PRAGMA disable_profiling"):
+        with pytest.raises(flexdp.InputError, match=words):
             prepare(source, "x", width=5)
     assert "48317" not in "".join(capfd.readouterr())

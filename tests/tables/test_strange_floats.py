@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from _support.private import private_bars
 
+import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
 
@@ -82,6 +83,17 @@ def test_a_strange_float_is_silent_and_changes_its_own_bucket_alone(dtype: Any, 
                 after = tally(build(values), column, **parameters, **more)
             moved = {key: after.get(key, 0) - before.get(key, 0) for key in before | after}
             assert [change for change in moved.values() if change] in ([], [1]), cell
+
+
+@pytest.mark.parametrize("build", [lambda values: values, frame], ids=["array", "frame"])
+@pytest.mark.parametrize("kind", ["number", "integer"])
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
+def test_asked_answers_read_strange_floats_in_silence(dtype: Any, kind: str, build: Any) -> None:
+    cells = build(np.concatenate([np.arange(60).astype(dtype), strange(dtype)]))
+    column = None if isinstance(cells, np.ndarray) else "x"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flexdp.release(cells, column, kind=kind, ask=["max", "mean"], epsilon=1, delta=0)
 
 
 def test_floats_with_room_for_missing_cells_are_opened_in_silence() -> None:

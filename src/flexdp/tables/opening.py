@@ -34,7 +34,7 @@ from flexdp.tables.mariadb.source import is_address as is_mariadb
 from flexdp.tables.mariadb.source import open_mariadb
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.memory.columns import open_columns
+from flexdp.tables.memory.columns import Opened, open_columns
 from flexdp.tables.memory.table import MemoryTable, open_array
 from flexdp.tables.postgres.run import is_connection as is_psycopg
 from flexdp.tables.postgres.source import is_address, open_postgres
@@ -98,8 +98,7 @@ def open_table(
     >>> [column.kind for column in open_table(np.array([1.5, 2.5])).columns]
     ['number']
     """
-    if _library_of(source) == "narwhals" and hasattr(source, "to_native"):
-        source = source.to_native()  # which may be a pandas frame, with types of its own
+    source = _native(source)
     listed = elements(source) if isinstance(source, Sequence) else None
     pair = listed if isinstance(source, tuple) and listed is not None and len(listed) == 2 else None
     if pair is not None and (served := _open_pair(pair[0], pair[1], engine, rows_are_records)) is not None:
@@ -201,9 +200,9 @@ def _open_object(
         return table
     if listed is not None and isinstance(source, list | tuple):
         no_column(column, "a list of values")
-        return CellTable(lambda: listed, Column(name=None, type_name="list", kind=None, undeclared=True))
+        return _open_list(listed, None)
     if isinstance(source, dict):
-        return open_columns(source)
+        return open_columns(source, _open_column)
     if is_stream(source):
         return open_stream(source, rows_are_records=rows_are_records)
     raise InputError(
@@ -212,6 +211,22 @@ def _open_object(
         "relation, a Spark DataFrame, an object with an Arrow stream or a pair (connection, 'table')",
         given=safe_repr(source),
     )
+
+
+def _open_column(values: Any, name: str) -> Opened | None:
+    """Open a column of a dict; None for what is none. A pandas series is one as in a frame."""
+    values = _native(values)
+    library = _library_of(values)
+    if library == "pandas" and hasattr(values, "iloc") and not hasattr(values, "columns"):
+        return open_pandas_series(values, name), len(values)
+    if isinstance(values, np.ndarray):
+        return open_array(values, name=name), len(values)
+    listed = elements(values) if library in (None, "polars") else None
+    return None if listed is None else (_open_list(listed, name), len(listed))
+
+
+def _open_list(cells: list[Any], name: str | None) -> CellTable:
+    return CellTable(lambda: cells, Column(name=name, type_name="list", kind=None, undeclared=True))
 
 
 def is_database(place: str) -> bool:
@@ -418,6 +433,11 @@ _NATIVE: dict[EngineName, Callable[[object], bool]] = {
 
 def _all_paths(source: Sequence[Any]) -> bool:
     return all(isinstance(item, str | os.PathLike) for item in source)
+
+
+def _native(source: Any) -> Any:
+    """Return what narwhals wraps, which may be of pandas, with types of its own."""
+    return source.to_native() if _library_of(source) == "narwhals" and hasattr(source, "to_native") else source
 
 
 def _library_of(source: object) -> str | None:

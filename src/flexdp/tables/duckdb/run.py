@@ -1,4 +1,4 @@
-"""Connections to DuckDB: private ones of our own, and the caller's without profiles and a progress bar."""
+"""Connections to DuckDB: private ones of our own, and the caller's without profiles, logs and a progress bar."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _SETTINGS = {
     "python_enable_replacements": "false",
 }
 FOR_COPIES = "1100MB"  # of memory: a copy of 10^8 numbers fits, and larger ones spill
-_PROFILE = "enable_profiling"
+_TELLING = {  # settings that show numbers of rows, with a word for it and what ends it
+    "enable_profiling": ("profiles", "PRAGMA disable_profiling"),
+    "enable_logging": ("logs", "SET enable_logging = false"),
+}
 _PROGRESS = ("enable_progress_bar_print", "enable_progress_bar")  # progress reveals the size of the table
 _NAME = "flexdp_file"  # of an attached database; other names might be those of its schemas
 _PER_THREAD = 144  # MB of address space: a stack, and what the allocator reserves
@@ -43,14 +46,15 @@ _ATTEMPTS = 100  # to restore a setting; an interrupt may hit each
 def silenced(ask: Callable[[str], Any]) -> Iterator[None]:
     """Let the caller's connection, queried by ``ask``, show nothing of a query, and restore its settings afterwards.
 
-    A progress bar shows the size of a table, and a profile, which DuckDB prints or writes to a file, the exact number
-    of rows of every step.
+    A progress bar shows the size of a table, and a profile or a log, which DuckDB prints or writes to a file, the exact
+    number of rows of a step.
     """
     off: list[tuple[str, str]] = []
     try:
-        if profile := ask(f"SELECT current_setting('{_PROFILE}')").fetchall()[0][0]:
-            off.append((_PROFILE, DUCKDB.text(str(profile))))
-            _end_profiles(ask)
+        for setting in _TELLING:
+            if told := ask(f"SELECT current_setting('{setting}')").fetchall()[0][0]:
+                off.append((setting, DUCKDB.text(str(told))))
+                _end(ask, setting)
         for setting in _PROGRESS:
             if ask(f"SELECT current_setting('{setting}')").fetchall()[0][0]:
                 off.append((setting, "true"))
@@ -61,18 +65,19 @@ def silenced(ask: Callable[[str], Any]) -> Iterator[None]:
             _restore(ask, setting, value)
 
 
-def _end_profiles(ask: Callable[[str], Any]) -> None:
+def _end(ask: Callable[[str], Any], setting: str) -> None:
     import duckdb
 
+    does, statement = _TELLING[setting]
     ended = False
     with suppress(duckdb.Error):  # its configuration is locked
-        ask("PRAGMA disable_profiling")
-        ended = not ask(f"SELECT current_setting('{_PROFILE}')").fetchall()[0][0]
+        ask(statement)
+        ended = not ask(f"SELECT current_setting('{setting}')").fetchall()[0][0]
     if not ended:
         raise InputError(
             "source",
-            ": its DuckDB connection profiles queries, which shows numbers of rows, and its configuration is locked",
-            remedy="Run PRAGMA disable_profiling before locking it, or pass another connection.",
+            f": its DuckDB connection {does} queries, which shows numbers of rows, and its configuration is locked",
+            remedy=f"Run {statement} before locking it, or pass another connection.",
         )
 
 

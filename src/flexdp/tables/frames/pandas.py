@@ -58,8 +58,9 @@ def _inferred(series: Any, name: str | None) -> ArrayTable | CellTable:
         return CellTable(lambda: texts()[1].tolist(), column, lambda: texts()[0])
     if word.startswith("datetime64") and not isinstance(dtype, np.dtype):  # with a time zone: the instant, in UTC
         return ArrayTable(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), column, zoned=True)
-    held = getattr(dtype, "subtype", dtype)
-    if isinstance(held, np.dtype) and held.kind in ("iufb" if word.startswith("Sparse") else "iufbM"):
+    sparse = word.startswith("Sparse")
+    held = dtype.subtype if sparse else dtype
+    if isinstance(held, np.dtype) and held.kind in ("iufb" if sparse else "iufbM"):
         values = np.asarray(series)
         if held.kind == "b":  # an integer would make them 1 and 0
             return ArrayTable(values.astype(np.int8), column)

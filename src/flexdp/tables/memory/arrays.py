@@ -183,7 +183,6 @@ def read_aligned(cell: str, kind: Kind, *, wide: bool) -> Reading:
     return Reading(f"CAST({cell} AS VARCHAR)" if kind == "text" else cell)
 
 
-@np.errstate(all="ignore")
 def _in_one_form(cells: NDArray[Any], present: NDArray[np.bool_] | None, kind: Kind) -> Aligned:
     """Return numbers as finite doubles and integers in 64 bits, whatever the dtype of their cells."""
     if kind not in ("number", "integer"):

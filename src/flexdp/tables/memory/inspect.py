@@ -42,7 +42,6 @@ def _outcomes() -> dict[str, int]:
     return dict.fromkeys((READ, *REASONS), 0)
 
 
-@np.errstate(all="ignore")
 def _of_array(part: ArrayTable, column: Column, kind: Kind) -> dict[str, int]:
     out, values = _outcomes(), part.values
     cells, present = part.aligned(kind, column)
