@@ -44,6 +44,8 @@ class Request:
         return where is None or FILTERS[where](w)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # of Python, such as what copies and pickles ask for before there are parameters
+            raise AttributeError(name)
         return self.parameters.get(name)
 
 
