@@ -365,9 +365,17 @@ def test_interquartile_ranges_hold_for_every_loss(y: tuple[int, ...]) -> None:
     assert f"percentile, {first.text} and {third.text}." in str(answer)
 
 
+def test_an_interquartile_range_may_be_certain() -> None:
+    whole = released({1: 900, 2: 900}, kind="integer", edges=["0", "1", "2"], open=True).iqr()
+    assert whole.text == "1" and str(whole).endswith(" This is certain.")
+
+
 def test_interquartile_ranges_of_times_and_open_ends() -> None:
     days = released({1: 900, 2: 900}, kind="date", edges=["2024-01-01", "2024-02-01", "2024-03-01"], open=True)
     assert isinstance(days.iqr().value, dt.timedelta) and " days." in str(days.iqr())
+    times = released({1: 900, 2: 900}, kind="datetime", edges=["2024-01-01", "2024-02-01", "2024-03-01"], open=True)
+    assert times.iqr().text == "about 29 days"
+    assert str(times.iqr()).endswith(" is guaranteed to lie between 0 days and 60 days.")
     tails = released({0: 900, 1: 900}, edges=["0"], open=True).iqr()
     assert tails.interval == (0.0, math.inf) and "guaranteed" not in str(tails)
     assert released({0: 900}, edges=[], open=True).iqr().text == "any value"

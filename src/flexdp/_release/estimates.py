@@ -19,6 +19,7 @@ from flexdp._release.ranges import (
     bucket_ends,
     bucket_printed,
     bucket_texts,
+    clock_step,
     ends_text,
     figure,
     length_words,
@@ -153,13 +154,14 @@ def iqr_text(partition: Buckets, reading: Reading) -> str:
     if reading.opened is not None:
         told = f"about {_amount(printed_iqr(partition, reading))}" if reading.interval is None else ""
         return f"{told or _amount(iqr_ends(partition, reading)[0])} or more"
-    return f"about {_amount(printed_iqr(partition, reading))}"
+    text = _amount(printed_iqr(partition, reading))
+    return text if reading.interval is not None and reading.interval[0] == reading.interval[1] else f"about {text}"
 
 
 def printed_iqr(partition: Buckets, reading: Reading) -> Any:
     """Return an interquartile range with the digits that its error justifies, as that of a quantile."""
     value = reading.value
-    if isinstance(value, dt.timedelta) or value is None or isinstance(partition, Exact):
+    if value is None or isinstance(partition, Exact):
         return value
     assert reading.index is not None
     if reading.interval is None:
@@ -167,14 +169,19 @@ def printed_iqr(partition: Buckets, reading: Reading) -> Any:
         closed = [pair for pair in ends if not any(map(_is_infinite, pair))]
         off = sum((on_line(high) - on_line(low) for low, high in closed), Fraction(0))
     else:
-        known = [abs(on_line(end) - on_line(value)) for end in reading.interval if not _is_infinite(end)]
-        off = max(known)
+        off = max(abs(_length(end) - _length(value)) for end in reading.interval if not _is_infinite(end))
     return _to_error(value, off)
 
 
-def _to_error(value: int | float, off: Fraction) -> int | float:
+def _length(amount: Any) -> Fraction:
+    return Fraction(amount // MICROSECOND) if isinstance(amount, dt.timedelta) else on_line(amount)
+
+
+def _to_error(value: Any, off: Fraction) -> Any:
     if not off:
         return value
+    if isinstance(value, dt.timedelta):
+        return stepped(_length(value), Fraction(clock_step(off / 10))).numerator * MICROSECOND
     step = step_of(off)
     if isinstance(value, int):
         return int(stepped(Fraction(value), max(step, Fraction(1))))
@@ -194,6 +201,8 @@ def iqr_known(partition: Buckets, reading: Reading, so_counted: Callable[[str], 
     if high is None:
         sure = f"The exact interquartile range is guaranteed to be at least {_amount(low)}."
         return f"{told} {so_counted(sure)}" if low else told
+    if low == high:
+        return f"{told} {so_counted('This is certain.')}"
     sure = f"The exact interquartile range is guaranteed to lie between {_amount(low)} and {_amount(high)}."
     return f"{told} {so_counted(sure)}"
 
@@ -205,6 +214,9 @@ def iqr_ends(partition: Buckets, reading: Reading) -> tuple[Any, Any]:
     high = None if _is_infinite(high) else high
     if partition.relative:
         return to_digits(low, 6, up=False), None if high is None else to_digits(high, 6, up=True)
+    if isinstance(low, dt.timedelta) and low != high:
+        second = dt.timedelta(seconds=1)
+        return low // second * second, None if high is None else -(-high // second) * second
     return low, high
 
 

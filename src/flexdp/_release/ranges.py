@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import MICROSECOND
+from flexdp._core.calendar import MICROS_PER_DAY, MICROSECOND
 from flexdp._core.exact import float_up, number_text, said, to_double
 from flexdp._core.text import blanks_shown, plural, thousands
 from flexdp.buckets.base import Kind, times
@@ -37,6 +37,7 @@ __all__ = [
     "bucket_ends",
     "bucket_printed",
     "bucket_texts",
+    "clock_step",
     "ends_text",
     "figure",
     "joined",
@@ -58,6 +59,7 @@ ANY = "any value"  # the range of a bucket that is open on both sides
 _LONGEST = 120  # characters of a text in a sentence
 _DIGITS = 16  # from so many on, a double is written in scientific notation
 _PLAIN = re.compile(r"\w([\w .+/-]*\w)?")
+_CLOCK = (1, 10**6, 60 * 10**6, 3600 * 10**6, MICROS_PER_DAY)
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
@@ -108,6 +110,15 @@ def step_of(error: Fraction) -> Fraction:
     """
     size = math.log10(error.numerator) - math.log10(error.denominator)
     return Fraction(10) ** math.floor(size - 1.5)
+
+
+def clock_step(most: Fraction | int) -> int:
+    """Return the longest of microsecond, second, minute, hour and day that is at most so many microseconds.
+
+    >>> clock_step(10**6), clock_step(10**10) // 10**6, clock_step(Fraction(1, 3))
+    (1000000, 3600, 1)
+    """
+    return max(step for step in _CLOCK if step <= max(most, 1))
 
 
 def stepped(value: Fraction, step: Fraction, *, up: bool | None = None) -> Fraction:
