@@ -196,6 +196,8 @@ def number_text(value: Fraction | int | float) -> str:
     ('2.5', '120', '1e-06')
     >>> number_text(1700000000123456.0), number_text(Fraction(2**54 + 3, 2)), number_text(Fraction(1, 3))
     ('1700000000123456', '9007199254740993.5', '1/3')
+    >>> number_text(18 * 10**307)
+    '1.8e+308'
     """
     if isinstance(value, float):
         return float.__repr__(value + 0.0).removesuffix(".0")  # −0.0 is 0
@@ -205,7 +207,8 @@ def number_text(value: Fraction | int | float) -> str:
     try:
         nearest = float.__repr__(float(number))
     except OverflowError:
-        return f"{Decimal(int(number)):e}"
+        mantissa, _, power = f"{Decimal(int(number)):e}".partition("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{power}"
     if Fraction(nearest) == number:
         return nearest.removesuffix(".0")
     if (decimal := _decimal(number)) is not None:
