@@ -346,6 +346,8 @@ def test_sentences_of_open_ends_promise_no_end() -> None:
     assert str(times.max()).endswith(" This is certain; the latest value is not known.")
     assert days.quantile("0.999").value == dt.date(2024, 3, 1)
     assert days.quantile("0.999").text == "2024-03-01 or later"
+    years = released({0: 900, 1: 900, 2: 900}, kind="date", edges=["2020-01-01", "2024-03-01"], open=True)
+    assert years.range().text == "1 522 days or more"
 
 
 @pytest.mark.parametrize("y", [(0, 5, 3, 0), (2, 2, 2, 2), (1, 0, 9, 1), (0, 9, 0, 0)])
@@ -363,6 +365,10 @@ def test_interquartile_ranges_hold_for_every_loss(y: tuple[int, ...]) -> None:
     first, third = made.quantile("0.25"), made.quantile("0.75")
     assert answer.value == pytest.approx(third.value - first.value) and answer.text.startswith("about ")
     assert f"percentile, {first.text} and {third.text}." in str(answer)
+
+
+def test_quantiles_at_an_end_of_a_relative_bucket_have_few_digits() -> None:
+    assert released({3620: 900, 3621: 30}, relative="0.1").quantile("0.96").text == "about 1168.47"
 
 
 def test_an_interquartile_range_may_be_certain() -> None:

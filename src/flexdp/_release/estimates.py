@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexdp._core.calendar import MICROSECOND
-from flexdp._core.exact import float_up, number_text, said, to_double, upper_text, value_text
+from flexdp._core.exact import float_up, number_text, said, to_double, upper_text
 from flexdp._release.answers import Reading
 from flexdp._release.interpolation import on_line
 from flexdp._release.ranges import (
@@ -86,9 +86,10 @@ def printed_estimate(partition: Buckets, reading: Reading) -> Any:
     ends = [on_line(end) for end in (low, high) if not _is_infinite(end)]
     off = max((abs(end - on_line(value)) for end in ends), default=Fraction(0))
     shown = _to_error(value, off)
-    if low is not None and not _is_infinite(low) and shown < low:
-        return low
-    return high if high is not None and not _is_infinite(high) and shown > high else shown
+    for end, passed in ((low, shown < low), (high, shown > high)):
+        if passed:  # edges that nobody chose have many digits
+            return to_double(to_digits(end, 6, up=end == low)) if partition.relative else end
+    return shown
 
 
 def _is_in_opened(reading: Reading) -> bool:
@@ -257,7 +258,7 @@ def span_text(partition: Partition, reading: Reading) -> str:
     """Return the range of values, without saying that it may be larger."""
     low, high, unit = span_ends(partition, reading)
     if isinstance(low, dt.timedelta):
-        return value_text(low)
+        return length_words(low)
     words = [figure(Fraction(end)) for end in (low, low if high is None else high)]
     return ends_text(*words) + (f" {unit}" if unit else "")
 
