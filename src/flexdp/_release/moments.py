@@ -232,7 +232,7 @@ def _masses(reader: Reader) -> Iterator[tuple[Fraction, Fraction]]:
 def _counted(reader: Reader) -> tuple[int, int | None]:
     """Between which numbers the number of records certainly lies; None where there is no largest one."""
     count = spots(reader.partition)
-    buckets = None if count is None or reader.summed is None or not reader.public else count * reader.summed
+    buckets = None if count is None or reader.summed is None else count * reader.summed  # of a listed group, too
     lost = most_lost(reader.noise.max_drop, buckets, paid=reader.paid)
     return reader.index.size, None if lost is None else reader.index.size + lost
 
