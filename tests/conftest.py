@@ -49,11 +49,11 @@ SLOW = {
     ],
     "audit/test_search.py": [
         "test_a_kind_taken_from_a_dtype",
+        "test_a_repair_that_is_undone_is_found",
         "test_control_nothing_is_found_without_a_fault",
         "test_epsilon_that_is_not_divided_by_the_buckets_of_a_unit",
         "test_epsilon_that_is_not_divided_by_the_records_of_a_unit",
         "test_neighbours_are_not_told_apart",
-        "test_nor_where_types_are_inferred",
         "test_the_command",
     ],
     "audit/test_grid_of_configurations.py": ["test_every_configuration_has_the_privacy_it_claims"],
