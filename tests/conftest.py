@@ -49,6 +49,7 @@ SLOW = {
     ],
     "audit/test_search.py": [
         "test_a_kind_taken_from_a_dtype",
+        "test_a_repair_that_is_undone_is_found",
         "test_control_nothing_is_found_without_a_fault",
         "test_epsilon_that_is_not_divided_by_the_buckets_of_a_unit",
         "test_epsilon_that_is_not_divided_by_the_records_of_a_unit",

@@ -426,3 +426,11 @@ def test_the_query_shows_the_statement_of_the_report() -> None:
     assert "CASE WHEN n > 3" not in flexdp.query(visits(), "cost", width=50, **UNIT, cap_report=False)
     assert flexdp.query(visits(), "cost", **UNIT).count("CASE WHEN n > 3") == 2
     assert flexdp.query(visits(), "cost", ask="max", exact=True, **UNIT).count("CASE WHEN n > 3") == 1
+
+
+def test_a_boolean_with_both_values_of_each_unit_needs_no_report() -> None:
+    table = pl.DataFrame({"patient": [*range(900)] * 2, "ill": [True, False] * 900})
+    for most, reported in ((1, True), (2, False)):
+        made = flexdp.release(table, "ill", unit="patient", max_buckets_per_unit=most, **SPEND)
+        assert bool(made.caps) is reported and Release.from_json(made.to_json()) == made
+        assert any("have more than" in line for line in made.conditions) is reported

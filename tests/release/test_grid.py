@@ -315,3 +315,9 @@ def test_beta_of_whole_numbers_makes_whole_cells() -> None:
     for beta in (0, "1e400"):
         with pytest.raises(InputError, match="beta must be in"):
             flexdp.release(frame, ["x", "i"], beta=beta, epsilon=1, delta="1e-6")
+
+
+def test_cells_of_an_irrational_width_are_printed_with_few_digits() -> None:
+    points = pl.DataFrame({"lat": [0.1] * 900, "lon": [0.3] * 900})
+    made = flexdp.release(points, ["lat", "lon"], epsilon=1, delta=1e-6, beta=0.1)
+    assert made.mode().text == "(0–0.1415, 0.2828–0.4243)"

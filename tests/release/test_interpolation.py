@@ -346,6 +346,8 @@ def test_sentences_of_open_ends_promise_no_end() -> None:
     assert str(times.max()).endswith(" This is certain; the latest value is not known.")
     assert days.quantile("0.999").value == dt.date(2024, 3, 1)
     assert days.quantile("0.999").text == "2024-03-01 or later"
+    years = released({0: 900, 1: 900, 2: 900}, kind="date", edges=["2020-01-01", "2024-03-01"], open=True)
+    assert years.range().text == "1 522 days or more"
 
 
 @pytest.mark.parametrize("y", [(0, 5, 3, 0), (2, 2, 2, 2), (1, 0, 9, 1), (0, 9, 0, 0)])
@@ -365,9 +367,21 @@ def test_interquartile_ranges_hold_for_every_loss(y: tuple[int, ...]) -> None:
     assert f"percentile, {first.text} and {third.text}." in str(answer)
 
 
+def test_quantiles_at_an_end_of_a_relative_bucket_have_few_digits() -> None:
+    assert released({3620: 900, 3621: 30}, relative="0.1").quantile("0.96").text == "about 1168.47"
+
+
+def test_an_interquartile_range_may_be_certain() -> None:
+    whole = released({1: 900, 2: 900}, kind="integer", edges=["0", "1", "2"], open=True).iqr()
+    assert whole.text == "1" and str(whole).endswith(" This is certain.")
+
+
 def test_interquartile_ranges_of_times_and_open_ends() -> None:
     days = released({1: 900, 2: 900}, kind="date", edges=["2024-01-01", "2024-02-01", "2024-03-01"], open=True)
     assert isinstance(days.iqr().value, dt.timedelta) and " days." in str(days.iqr())
+    times = released({1: 900, 2: 900}, kind="datetime", edges=["2024-01-01", "2024-02-01", "2024-03-01"], open=True)
+    assert times.iqr().text == "about 29 days"
+    assert str(times.iqr()).endswith(" is guaranteed to lie between 0 days and 60 days.")
     tails = released({0: 900, 1: 900}, edges=["0"], open=True).iqr()
     assert tails.interval == (0.0, math.inf) and "guaranteed" not in str(tails)
     assert released({0: 900}, edges=[], open=True).iqr().text == "any value"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from _support.command import flexdp as run
 from hypothesis import given, settings
@@ -205,3 +206,12 @@ def test_spreads_of_any_magnitude_have_digits(scale: float) -> None:
     values = scale * np.repeat([1.25, 2.25], [1000, 1000])
     released = flexdp.release(values, **SPEND, width=scale / 2)
     assert released.std().value == pytest.approx(scale / 2, rel=0.01) and released.std().text != "about 0"
+
+
+def test_the_number_of_records_of_a_listed_group_has_a_largest_end() -> None:
+    """The buckets of a group that is published are public, however many other groups there are."""
+    table = pa.table({"v": [1.0] * 900, "g": ["a"] * 900})
+    made = flexdp.release(table, "v", by="g", epsilon=1, delta=1e-6, width=50, bounds=(0, 100))
+    group = made.by_group().count()["a"]
+    assert group.interval == (made.histogram.size, made.histogram.size + 2 * made.max_drop)
+    assert "far higher" not in str(group) and "far higher" in str(made.count())

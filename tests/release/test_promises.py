@@ -12,6 +12,7 @@ import pytest
 from _support.markup import read_html
 from _support.published import published
 
+import flexdp
 from flexdp import Privacy
 from flexdp._release.promises import (
     conditions,
@@ -166,6 +167,12 @@ def test_times_are_read_in_a_zone() -> None:
     times = replace(published(ONE, "seen", width="1 hour").spec, zone="Europe/Berlin")
     assert conditions(times) == ("Counted: readable values of seen.", "Times are read in Europe/Berlin.")
     assert Words(times, 27).headline(Max()) == "Latest seen (Europe/Berlin)"
+
+
+def test_a_certificate_has_epsilon_exactly() -> None:
+    lines = str(flexdp.release([1.0] * 900, epsilon="2/39", delta=1e-6, width=1).certificate()).splitlines()
+    assert lines[0].startswith("ε = 0.0512821, ") and "Exactly, ε = 2/39 and δ = 1/1000000." in lines
+    assert "Exactly" not in str(flexdp.release([1.0] * 900, epsilon="0.1", delta=1e-6, width=1).certificate())
 
 
 def test_exact_parameters() -> None:

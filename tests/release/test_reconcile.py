@@ -192,6 +192,14 @@ def test_without_buckets_the_number_of_records_judges(side: int) -> None:
     assert beside[-1].unknown and not beside[-2].unknown, "the limit of a mean tells of the tail"
 
 
+def test_of_two_points_that_exclude_one_another_neither_is_known() -> None:
+    given = [fact(Count(), point=1000), fact(Median(), point=-3, drawn=True), fact(Min(), point=-3, drawn=True)]
+    far = fact(Max(), point=168 * 10**13, drawn=True)
+    assert [each.unknown for each in reconcile([*given, far])[2:]] == [True, True]
+    lower = fact(Quantile("0.25"), point=-9, drawn=True)
+    assert [each.unknown for each in reconcile([*given, lower, far])[2:]] == [False, False, True]
+
+
 def test_where_nothing_else_is_known_nothing_is_judged() -> None:
     assert reconcile([fact(Max(), point=10**30, drawn=True)])[0].point == 10**30
     zero = [fact(Median(), point=0, drawn=True), fact(Count(), point=9000)]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from _support.published import published
 
+import flexdp
 from flexdp import Release
 from flexdp._release.answers import Reading
 from flexdp._release.sentences import Words, short_name
@@ -406,3 +407,11 @@ def test_names_and_views() -> None:
     assert repr(released.by_group()["A"]).startswith("<View of x (g A): ")
     long = "x" * 70
     assert short_name(long) == f"{'x' * 59}…" and short_name("a, b") == "'a, b'"
+
+
+def test_where_every_public_bucket_is_listed_there_is_no_other() -> None:
+    both = flexdp.release([True] * 400 + [False] * 900, kind="boolean", epsilon=1, delta=1e-6)
+    assert str(both.support()).endswith(" that occur: False, True. This list is complete.")
+    assert "other value" not in str(both.top(2)) and "no other value has more than" in str(both.top(1)).lower()
+    one = flexdp.release([True] * 400, kind="boolean", epsilon=1, delta=1e-6)
+    assert "others may be missing" in str(one.support())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from _support.bits import seed
 from _support.documents import HOSTILE, ages, datetimes, grid, grouped, texts, units, with_bars
@@ -85,6 +86,13 @@ def test_every_shape_of_document_is_drawn(shape: str) -> None:
     assert "style=" not in picture
     inside = chart(SHAPES[shape](), name="other", alone=False)
     assert "<style" not in inside and 'id="other-t"' in inside
+
+
+def test_a_picture_of_units_is_described_in_units() -> None:
+    table = pa.table({"v": [1.0] * 500, "u": range(500)})
+    released = flexdp.release(table, "v", epsilon=1, delta="1e-6", width=5, unit="u", max_buckets_per_unit=1)
+    description = read_svg(chart(released.to_json()))[1].text
+    assert f"with {released.histogram.size} units (u) left" in description and "record" not in description
 
 
 def test_groups_are_drawn_apart_and_on_one_scale() -> None:

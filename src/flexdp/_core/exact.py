@@ -47,7 +47,6 @@ _LONGEST = 1000  # characters of a number in text form
 _LARGEST_EXPONENT = 400  # beyond every double; keeps "1e999999999" from filling the memory
 _LARGEST = Fraction(sys.float_info.max)
 _RATIO = re.compile(r"-?[0-9]+(?:/[0-9]+)?", re.ASCII)
-_LONGEST_DOUBLE = 309  # digits before the point of any double
 _LONGEST_DECIMAL = 40  # digits of a number printed in full
 _LONGEST_RATIO = 16  # characters of a number printed as p/q
 _LONGEST_WHOLE = 17  # characters of an integer or half-integer bound printed in full
@@ -197,6 +196,8 @@ def number_text(value: Fraction | int | float) -> str:
     ('2.5', '120', '1e-06')
     >>> number_text(1700000000123456.0), number_text(Fraction(2**54 + 3, 2)), number_text(Fraction(1, 3))
     ('1700000000123456', '9007199254740993.5', '1/3')
+    >>> number_text(18 * 10**307)
+    '1.8e+308'
     """
     if isinstance(value, float):
         return float.__repr__(value + 0.0).removesuffix(".0")  # −0.0 is 0
@@ -206,7 +207,8 @@ def number_text(value: Fraction | int | float) -> str:
     try:
         nearest = float.__repr__(float(number))
     except OverflowError:
-        return f"{Decimal(int(number)).normalize(Context(prec=_LONGEST_DOUBLE)):e}"
+        mantissa, _, power = f"{Decimal(int(number)):e}".partition("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{power}"
     if Fraction(nearest) == number:
         return nearest.removesuffix(".0")
     if (decimal := _decimal(number)) is not None:

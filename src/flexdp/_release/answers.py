@@ -50,7 +50,7 @@ from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.drop import DropNoise
 from flexdp.statistics import Max, MaxAtLeast, Quantile, Range, Statistic, Top, to_python
 
-__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "Tally"]
+__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "Tally", "spots"]
 
 Work: TypeAlias = Callable[[Histogram], Any]
 
@@ -452,7 +452,7 @@ class Reader:
         else:
             chosen = set(places)
             others = [place for place in range(last + 1) if place not in chosen]  # type: ignore[assignment]
-            everything = not others and self.partition.count == len(self.index)
+            everything = not others and spots(self.partition) == len(self.index)
         if everything:
             return None
         return max((int(self.index.counts[place]) for place in others), default=0) + lost
@@ -569,6 +569,11 @@ class Reader:
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
         first, last = self._inner_end(low, above=False), self._inner_end(high, above=True)
         return -math.inf if first is None else first, math.inf if last is None else last
+
+
+def spots(partition: Partition) -> int | None:
+    """Return the number of public buckets: of the two values of a boolean, too."""
+    return 2 if partition.kind == "boolean" else partition.count
 
 
 def _finite(end: Any) -> Fraction | None:

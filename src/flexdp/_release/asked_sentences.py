@@ -15,6 +15,7 @@ from flexdp._core.calendar import (
     FIRST_DAY,
     LAST_DATETIME,
     LAST_DAY,
+    MICROSECOND,
     date_at,
     datetime_at,
 )
@@ -29,7 +30,7 @@ from flexdp._release.asking import level_of
 from flexdp._release.claims import CERTAIN, Between, Beyond, Claim, Digits, Population, Quantity
 from flexdp._release.estimates import certain_ends, guaranteed
 from flexdp._release.moments import moment
-from flexdp._release.ranges import bounds_text, figure, length_words, outward, stepped, value_words
+from flexdp._release.ranges import bounds_text, clock_step, figure, length_words, outward, stepped, value_words
 from flexdp._release.reconcile import Fact
 from flexdp._release.sentences import Words, label, record_count, tally_text, unit_id
 from flexdp._release.spec import Spec
@@ -233,8 +234,11 @@ class Telling:
         ranks amount to, between the nearest answers, is as fine as the value itself is shown.
         """
         scale, kind = self.asked.column.scale, self.words.spec.kinds[0]
+        if kind == "datetime":
+            return self._moment_shown(level, units, promise)
         if promise.between is None or promise.decimals is None or kind not in ("integer", "number"):
-            outer = self._outward(level, units) if kind == "number" else units
+            grain = _last_figure(self._spread() or units) if kind == "number" else 1
+            outer = self._outward(level, units, grain)
             return outer, outer
         fact = self.known.drawn(level)
         named = _to_grain(units, scale.ten(-promise.decimals))
@@ -250,10 +254,26 @@ class Telling:
         assert fact.point is not None
         return shown, named
 
-    def _outward(self, level: Fraction, units: int) -> int:
-        """A tail's answer with few digits, moved outward: no more records lie beyond it than before."""
+    def _moment_shown(self, level: Fraction, units: int, promise: RankPromise) -> tuple[int, int]:
+        """A moment to the second, minute, hour or day that its error justifies, and as its promise names it."""
+        spread = self._spread() or abs(units)
+        grain = min(_ten_in(units), spread // 10)
+        if promise.between is None:
+            outer = self._outward(level, units, clock_step(max(grain, _last_figure(spread))))
+            return outer, outer
+        ranks = Fraction(promise.between, max(self.result.records_about or 0, 1))
+        error = self._values_of(level, promise.between) or spread * ranks
+        step = clock_step(max(grain, math.floor(error / 10)))
+        coarse = units // step * step
+        return (coarse if self._units(self._cut(Fraction(coarse), level)) == coarse else units), units
+
+    def _spread(self) -> int:
+        """How far apart the outermost answers are."""
         places = [self._units(fact.point) for _, fact in self._levels() if fact.point is not None]
-        grain = _last_figure(max(places) - min(places) or units)
+        return max(places) - min(places)
+
+    def _outward(self, level: Fraction, units: int, grain: int) -> int:
+        """A tail's answer with few digits, moved outward: no more records lie beyond it than before."""
         coarse = -(-units // grain) * grain if level > _HALF else units // grain * grain
         return coarse if self._units(self._cut(self.asked.column.scale.value(coarse), level)) == coarse else units
 
@@ -384,11 +404,16 @@ class Telling:
         scale = self.asked.column.scale
         apart = high - low
         number = scale.value(apart if scale.integral else _to_grain(apart, _last_figure(apart)))
-        value = second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
+        value: Any = (
+            second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
+        )
+        if isinstance(first, dt.datetime):
+            micros = value // MICROSECOND
+            value = _to_grain(micros, clock_step(_last_figure(micros))) * MICROSECOND
         text = f"about {length_words(value) if isinstance(value, dt.timedelta) else figure(number)}"
         outer = "earliest and the latest" if isinstance(first, dt.date) else "lowest and the highest"
         names_of = "25th and the 75th percentile" if word == "iqr" else f"{outer} value"
-        ends = f"{value_words(first)} and {value_words(second)}"
+        ends = f"{self._moment(low)} and {self._moment(high)}"
         statement = f"{head}: {text}. It is the difference of the answers for the {names_of}, {ends}."
         claims = [*self._about(statistic, value)]
         for level, end in zip(_ends(word), (first, second), strict=True):
@@ -527,10 +552,16 @@ class Telling:
             kind, (-scale.limit, scale.limit)
         )
         timed = kind in ("date", "datetime")
-        text = value_words(self.value(units)) if timed else figure(scale.value(units))
+        text = self._moment(units) if timed else figure(scale.value(units))
         if abs(units) == scale.limit or not first <= units <= last:
             return f"{text} or {('later' if units > 0 else 'earlier') if timed else ('more' if units > 0 else 'less')}"
         return f"about {text}"
+
+    def _moment(self, units: int) -> str:
+        """A value in words; the first moment of a day, or its last, is that day."""
+        value = self.value(units)
+        whole = isinstance(value, dt.datetime) and value.time() in (dt.time.min, dt.time.max)
+        return value_words(value.date() if whole else value)
 
 
 def counted(spec: Spec, number: int) -> str:
@@ -559,6 +590,12 @@ def _is_infinite(value: Any) -> bool:
 def _last_figure(units: int) -> int:
     """The power of ten down to which a number is printed that has no stated error."""
     return int(10 ** max(0, len(str(abs(units))) - _FIGURES))
+
+
+def _ten_in(units: int) -> int:
+    """The largest power of ten that divides a number; rungs of ladders are round."""
+    text = str(abs(units))
+    return int(10 ** (len(text) - len(text.rstrip("0")))) if units else 1
 
 
 def _to_grain(units: int, grain: int) -> int:

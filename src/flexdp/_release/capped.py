@@ -40,6 +40,7 @@ __all__ = [
     "cap_in",
     "cap_proof",
     "drawn_cap",
+    "holds_all",
     "read_cap",
     "reports_of",
     "write_cap",
@@ -115,6 +116,11 @@ def cap_epsilon(epsilon: Fraction, *, reported: bool) -> Fraction:
 def after_cap(epsilon: Fraction, *, reported: bool) -> Fraction:
     """Return ε of everything else."""
     return epsilon - cap_epsilon(epsilon, reported=reported)
+
+
+def holds_all(spec: Spec) -> bool:
+    """Return True if the cap can touch no unit: it counts with both values of a boolean."""
+    return spec.kinds == ("boolean",) and not spec.by and spec.max_buckets_per_unit > 1
 
 
 def reports_of(spec: Spec, *, bucketed: bool, asked: bool) -> tuple[bool, ...]:

@@ -8,7 +8,7 @@ from flexdp._release.asked_proof import asked_certainties, asked_proof
 from flexdp._release.automatic import Auto
 from flexdp._release.automatic_words import auto_proof, how_chosen
 from flexdp._release.capped import CapReport, cap_answer, cap_proof
-from flexdp._release.promises import Certificate, promises, share_of_budget
+from flexdp._release.promises import Certificate, exactly, promises, share_of_budget
 from flexdp._release.spec import Spec
 from flexdp.accounting.budget import Budget
 from flexdp.guarantees import Privacy
@@ -33,7 +33,9 @@ def certificate_of(
     proof += tuple(map(cap_proof, caps))
     certain = () if asked is None else asked_certainties(asked)
     if budget is None or reader is None:
-        return Certificate(promises=(str(privacy), *conditions, *certain), evidence=None, asked=proof)
+        return Certificate(
+            promises=(str(privacy), *conditions, *certain), evidence=None, asked=proof, exact=exactly(privacy)
+        )
     chosen = tuple(cap_answer(spec, cap, privacy.epsilon).statement for cap in caps)
     chosen += () if auto is None else how_chosen(spec, auto, asked, privacy.epsilon)
     return Certificate(
@@ -46,4 +48,5 @@ def certificate_of(
         total_evidence=None if budget.total is None else budget.total.certify(),
         shared=share_of_budget(budget),
         asked=proof,
+        exact=exactly(privacy),
     )

@@ -25,6 +25,7 @@ from flexdp._release.automatic_checks import (
     refuse_points,
     refuse_unread,
 )
+from flexdp._release.capped import holds_all
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units, refuse_typed_groups
 from flexdp._release.filters import check_present, named_columns, read_as, record_filter, with_other
 from flexdp._release.spec import Spec, group_index
@@ -137,7 +138,7 @@ def prepare_column(
         bucketed=bucketed,
         automatic=automatic,
         unasked=unasked,
-        cap_report=reported and units is not None and chosen is None,
+        cap_report=reported and units is not None and chosen is None and not holds_all(spec),
     )
 
 

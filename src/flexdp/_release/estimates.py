@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexdp._core.calendar import MICROSECOND
-from flexdp._core.exact import float_up, number_text, said, to_double, upper_text, value_text
+from flexdp._core.exact import float_up, number_text, said, to_double, upper_text
 from flexdp._release.answers import Reading
 from flexdp._release.interpolation import on_line
 from flexdp._release.ranges import (
@@ -19,6 +19,7 @@ from flexdp._release.ranges import (
     bucket_ends,
     bucket_printed,
     bucket_texts,
+    clock_step,
     ends_text,
     figure,
     length_words,
@@ -85,9 +86,10 @@ def printed_estimate(partition: Buckets, reading: Reading) -> Any:
     ends = [on_line(end) for end in (low, high) if not _is_infinite(end)]
     off = max((abs(end - on_line(value)) for end in ends), default=Fraction(0))
     shown = _to_error(value, off)
-    if low is not None and not _is_infinite(low) and shown < low:
-        return low
-    return high if high is not None and not _is_infinite(high) and shown > high else shown
+    for end, passed in ((low, shown < low), (high, shown > high)):
+        if passed:  # edges that nobody chose have many digits
+            return to_double(to_digits(end, 6, up=end == low)) if partition.relative else end
+    return shown
 
 
 def _is_in_opened(reading: Reading) -> bool:
@@ -153,13 +155,14 @@ def iqr_text(partition: Buckets, reading: Reading) -> str:
     if reading.opened is not None:
         told = f"about {_amount(printed_iqr(partition, reading))}" if reading.interval is None else ""
         return f"{told or _amount(iqr_ends(partition, reading)[0])} or more"
-    return f"about {_amount(printed_iqr(partition, reading))}"
+    text = _amount(printed_iqr(partition, reading))
+    return text if reading.interval is not None and reading.interval[0] == reading.interval[1] else f"about {text}"
 
 
 def printed_iqr(partition: Buckets, reading: Reading) -> Any:
     """Return an interquartile range with the digits that its error justifies, as that of a quantile."""
     value = reading.value
-    if isinstance(value, dt.timedelta) or value is None or isinstance(partition, Exact):
+    if value is None or isinstance(partition, Exact):
         return value
     assert reading.index is not None
     if reading.interval is None:
@@ -167,14 +170,19 @@ def printed_iqr(partition: Buckets, reading: Reading) -> Any:
         closed = [pair for pair in ends if not any(map(_is_infinite, pair))]
         off = sum((on_line(high) - on_line(low) for low, high in closed), Fraction(0))
     else:
-        known = [abs(on_line(end) - on_line(value)) for end in reading.interval if not _is_infinite(end)]
-        off = max(known)
+        off = max(abs(_length(end) - _length(value)) for end in reading.interval if not _is_infinite(end))
     return _to_error(value, off)
 
 
-def _to_error(value: int | float, off: Fraction) -> int | float:
+def _length(amount: Any) -> Fraction:
+    return Fraction(amount // MICROSECOND) if isinstance(amount, dt.timedelta) else on_line(amount)
+
+
+def _to_error(value: Any, off: Fraction) -> Any:
     if not off:
         return value
+    if isinstance(value, dt.timedelta):
+        return stepped(_length(value), Fraction(clock_step(off / 10))).numerator * MICROSECOND
     step = step_of(off)
     if isinstance(value, int):
         return int(stepped(Fraction(value), max(step, Fraction(1))))
@@ -194,6 +202,8 @@ def iqr_known(partition: Buckets, reading: Reading, so_counted: Callable[[str], 
     if high is None:
         sure = f"The exact interquartile range is guaranteed to be at least {_amount(low)}."
         return f"{told} {so_counted(sure)}" if low else told
+    if low == high:
+        return f"{told} {so_counted('This is certain.')}"
     sure = f"The exact interquartile range is guaranteed to lie between {_amount(low)} and {_amount(high)}."
     return f"{told} {so_counted(sure)}"
 
@@ -205,6 +215,9 @@ def iqr_ends(partition: Buckets, reading: Reading) -> tuple[Any, Any]:
     high = None if _is_infinite(high) else high
     if partition.relative:
         return to_digits(low, 6, up=False), None if high is None else to_digits(high, 6, up=True)
+    if isinstance(low, dt.timedelta) and low != high:
+        second = dt.timedelta(seconds=1)
+        return low // second * second, None if high is None else -(-high // second) * second
     return low, high
 
 
@@ -245,7 +258,7 @@ def span_text(partition: Partition, reading: Reading) -> str:
     """Return the range of values, without saying that it may be larger."""
     low, high, unit = span_ends(partition, reading)
     if isinstance(low, dt.timedelta):
-        return value_text(low)
+        return length_words(low)
     words = [figure(Fraction(end)) for end in (low, low if high is None else high)]
     return ends_text(*words) + (f" {unit}" if unit else "")
 

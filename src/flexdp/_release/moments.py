@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from flexdp._core.exact import float_up, to_double
 from flexdp._release.answerable import check_kind, check_units
-from flexdp._release.answers import Answer, Reader, Reading, Tally
+from flexdp._release.answers import Answer, Reader, Reading, Tally, spots
 from flexdp._release.bucket_claims import counted_claims
 from flexdp._release.claims import Claim
 from flexdp._release.interpolation import Stretch, on_line, stretch_of
@@ -231,26 +231,21 @@ def _masses(reader: Reader) -> Iterator[tuple[Fraction, Fraction]]:
 
 def _counted(reader: Reader) -> tuple[int, int | None]:
     """Between which numbers the number of records certainly lies; None where there is no largest one."""
-    count = _spots(reader)
-    buckets = None if count is None or reader.summed is None or not reader.public else count * reader.summed
+    count = spots(reader.partition)
+    buckets = None if count is None or reader.summed is None else count * reader.summed  # of a listed group, too
     lost = most_lost(reader.noise.max_drop, buckets, paid=reader.paid)
     return reader.index.size, None if lost is None else reader.index.size + lost
 
 
 def _certain(reader: Reader, question: Mean | Sum | Std) -> tuple[Fraction | float, Fraction | float] | None:
     """The interval that holds the exact value for certain; None where nothing is certain."""
-    drop, count = reader.shortfall, _spots(reader)
+    drop, count = reader.shortfall, spots(reader.partition)
     if isinstance(question, Std) or drop is None or count is None or not reader.public or count > _MOST_BUCKETS:
         return None
     buckets_of = list(_public(reader))
     work = _sum if isinstance(question, Sum) else _mean
     low, high = (work(buckets_of, drop, reader.paid, above=above) for above in (False, True))
     return None if low == -math.inf and high == math.inf else (low, high)
-
-
-def _spots(reader: Reader) -> int | None:
-    """The number of public buckets: of the two values of a boolean, too."""
-    return 2 if reader.partition.kind == "boolean" else reader.partition.count
 
 
 def _public(reader: Reader) -> Iterator[_Bucket]:

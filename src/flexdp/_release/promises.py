@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from flexdp._core.display import card, folded, sentence
 from flexdp._core.exact import float_up, number_text, upper_text
@@ -34,6 +35,7 @@ __all__ = [
     "Certificate",
     "conditions",
     "exact_parameters",
+    "exactly",
     "missing_groups",
     "picture_caption",
     "promises",
@@ -59,6 +61,8 @@ class Certificate:
         How the budget is divided among the parts that are proved; empty where there is only one.
     asked
         The account of the asked answers and the proofs of their tables, line by line.
+    exact
+        ε and δ as fractions, where their decimals are rounded.
 
     Examples
     --------
@@ -75,6 +79,7 @@ class Certificate:
     total_evidence: Evidence | None = None
     shared: str = ""
     asked: tuple[str, ...] = ()
+    exact: str = ""
 
     @property
     def proof(self) -> tuple[str, ...]:
@@ -87,10 +92,11 @@ class Certificate:
         return (*lines, *self.asked)
 
     def __str__(self) -> str:
-        return "\n".join((*self.promises, *self.proof))
+        return "\n".join((*self.promises, *filter(None, [self.exact]), *self.proof))
 
     def _repr_html_(self) -> str:
-        return card("Certificate", *map(sentence, self.promises), folded("Proof of privacy", self.proof))
+        proof = [*filter(None, [self.exact]), *self.proof]
+        return card("Certificate", *map(sentence, self.promises), folded("Proof of privacy", proof))
 
 
 def conditions(spec: Spec, *, bucketed: bool = True, asked: bool = False) -> tuple[str, ...]:
@@ -224,6 +230,13 @@ def share_of_budget(budget: Budget) -> str:
         each = "" if most == 1 else f" for each of {most} steps"
         parts.append(f"the total with ε = {upper_text(total.epsilon, 6)}, δ = {upper_text(total.delta)}{each}")
     return f"The budget is divided among {' and '.join(parts)}; each part is proved below."
+
+
+def exactly(privacy: Privacy) -> str:
+    """Return ε and δ as fractions; empty where their printed decimals are exact."""
+    printed = Fraction(upper_text(privacy.epsilon, 6)), Fraction(upper_text(privacy.delta))
+    same = printed == (privacy.epsilon, privacy.delta)
+    return "" if same else f"Exactly, ε = {privacy.epsilon} and δ = {privacy.delta}."
 
 
 def exact_parameters(budget: Budget, privacy: Privacy) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.calendar import MICROSECOND
+from flexdp._core.calendar import MICROS_PER_DAY, MICROSECOND
 from flexdp._core.exact import float_up, number_text, said, to_double
 from flexdp._core.text import blanks_shown, plural, thousands
 from flexdp.buckets.base import Kind, times
@@ -37,6 +37,7 @@ __all__ = [
     "bucket_ends",
     "bucket_printed",
     "bucket_texts",
+    "clock_step",
     "ends_text",
     "figure",
     "joined",
@@ -56,8 +57,10 @@ __all__ = [
 
 ANY = "any value"  # the range of a bucket that is open on both sides
 _LONGEST = 120  # characters of a text in a sentence
+_SHORT = 8  # characters of a width that is printed as it is
 _DIGITS = 16  # from so many on, a double is written in scientific notation
 _PLAIN = re.compile(r"\w([\w .+/-]*\w)?")
+_CLOCK = (1, 10**6, 60 * 10**6, 3600 * 10**6, MICROS_PER_DAY)
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
@@ -108,6 +111,15 @@ def step_of(error: Fraction) -> Fraction:
     """
     size = math.log10(error.numerator) - math.log10(error.denominator)
     return Fraction(10) ** math.floor(size - 1.5)
+
+
+def clock_step(most: Fraction | int) -> int:
+    """Return the longest of microsecond, second, minute, hour and day that is at most so many microseconds.
+
+    >>> clock_step(10**6), clock_step(10**10) // 10**6, clock_step(Fraction(1, 3))
+    (1000000, 3600, 1)
+    """
+    return max(step for step in _CLOCK if step <= max(most, 1))
 
 
 def stepped(value: Fraction, step: Fraction, *, up: bool | None = None) -> Fraction:
@@ -246,8 +258,20 @@ def printed_ends(partition: Buckets, index: Any) -> tuple[Any, Any]:
 
 
 def bucket_printed(partition: Buckets, index: Any) -> tuple[Any, Any]:
-    """Return the ends of a bucket as its range is printed, limited to the bounds."""
-    return _relative_ends(partition, index) if isinstance(partition, RelativeWidth) else bucket_ends(partition, index)
+    """Return the ends of a bucket as its range is printed, limited to the bounds.
+
+    >>> bucket_printed(Width("number", Fraction(1, 3)), 1), bucket_printed(Width("number", Fraction(5)), 1)
+    ((Fraction(333, 1000), Fraction(667, 1000)), (5.0, 10.0))
+    """
+    if isinstance(partition, RelativeWidth):
+        return _relative_ends(partition, index)
+    low, high = bucket_ends(partition, index)
+    if partition.kind != "number" or not isinstance(partition, Width) or math.isinf(low) or math.isinf(high):
+        return low, high
+    if len(number_text(to_double(partition.width))) <= _SHORT:
+        return low, high
+    step = step_of(partition.width / 10)  # a width of many digits gives ends of many digits; a few are enough
+    return stepped(said(low), step, up=False), stepped(said(high), step, up=True)
 
 
 def limits_of(partition: Buckets) -> tuple[Any, Any] | None:
@@ -351,7 +375,7 @@ def _bucket_text(partition: Buckets, index: Any) -> str:
         return _relative(partition, index, below=below, above=above)
     if isinstance(partition, OpenEdges):
         return _open_text(partition, int(index), below=below, above=above)
-    first, last = bucket_ends(partition, index)
+    first, last = bucket_printed(partition, index)
     if partition.kind == "number":
         below, above = below or math.isinf(first), above or math.isinf(last)
     if isinstance(partition, Months):

@@ -231,6 +231,8 @@ class _Reconciled:
                 bounds[side] = place
             if bounds[side] is None:
                 low, high, tells[side] = min(low, place), max(high, place), tells[side] or told
+        if low == high and edges == _OPEN and bounds != [None, None]:
+            return low, high  # one point against another: neither is known to be the one astray
         return bounds[0], bounds[1]
 
     def _steepness(self, edges: Ends) -> tuple[Fraction | None, Fraction | None]:

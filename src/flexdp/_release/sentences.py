@@ -14,7 +14,7 @@ from typing import Any, Literal
 from flexdp._core.display import listed
 from flexdp._core.exact import float_up, upper_text
 from flexdp._core.text import plural, thousands, visible
-from flexdp._release.answers import Answer, Applied, Counts, Reading, Tally
+from flexdp._release.answers import Answer, Applied, Counts, Reading, Tally, spots
 from flexdp._release.bucket_claims import claims_of
 from flexdp._release.claims import Population
 from flexdp._release.estimates import (
@@ -380,6 +380,8 @@ class Words:
         if values:
             place = place.replace(self.spot, "value", 1)
         told = f"Every {place} with at least {least} is listed; others may be missing."
+        if reading.index is not None and len(reading.index) == spots(self.partition):
+            told = "This list is complete."
         share = "" if reading.beyond is None else percent_text(float_up(reading.beyond))
         return told if share in ("", "100%") else f"{told} At most {share} of what was counted was left out in total."
 

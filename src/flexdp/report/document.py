@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.keys import canonical_keys
+from flexdp._core.text import plural, thousands
 from flexdp._release.answers import Reader, Tally
 from flexdp._release.asked_json import read_asked
 from flexdp._release.automatic_json import read_auto
@@ -125,6 +126,12 @@ class Document:
     def records(self) -> int:
         """The number of records left in total, however many."""
         return sum(self.content["bars"]["count"])
+
+    @property
+    def left(self) -> str:
+        """What is left in total: "27 records", or "27 units (pid)"."""
+        word, _, rest = self.counted.partition(" ")
+        return " ".join(filter(None, (plural(self.records, word.removesuffix("s"), thousands), rest)))
 
     @property
     def groups(self) -> list[tuple[Any, ...]] | None:

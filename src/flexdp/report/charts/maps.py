@@ -57,7 +57,7 @@ def cell_map(document: Document, *, name: str = "m", alone: bool = True, width: 
     body += [text(left, bottom + 96 + 18 * row, line, anchor="start", kind="s") for row, line in enumerate(lines)]
     words = (
         f"{document.once and f'Counting {document.once}: '}"
-        f"{plural(len(document.counts), 'cell', thousands)} with {plural(document.records, 'record', thousands)} left, "
+        f"{plural(len(document.counts), 'cell', thousands)} with {document.left} left, "
         f"the fullest with {thousands(int(document.counts.max()))}. Every cell, coloured or not, may hold up to "
         f"{thousands(drop)} more than is shown. Across: {first.name or 'first'}; up: {second.name or 'second'}."
     )
@@ -108,7 +108,7 @@ def map_multiples(document: Document, *, name: str = "m", alone: bool = True, wi
     body += [text(margin, height + 70 + 18 * row, line, anchor="start", kind="s") for row, line in enumerate(lines)]
     description = (
         f"{plural(len(every_group), 'group', thousands)} by {', '.join(document.by)}: "
-        f"{plural(len(document.counts), 'cell', thousands)} with {plural(document.records, 'record', thousands)} left. "
+        f"{plural(len(document.counts), 'cell', thousands)} with {document.left} left. "
         f"Every cell, coloured or not, may hold up to {thousands(document.max_drop)} more than is shown. "
         f"Across: {document.axes[0].name or 'first'}; up: {document.axes[1].name or 'second'}."
     )

@@ -216,7 +216,7 @@ def described(document: Document, *, ends: bool = False) -> str:
     """Return a picture in words."""
     counts = document.counts
     many = len(counts)
-    words = f"{plural(many, 'bucket', thousands)} with {plural(document.records, 'record', thousands)} left"
+    words = f"{plural(many, 'bucket', thousands)} with {document.left} left"
     if document.once:
         words = f"Counting {document.once}: {words}"
     told = f", from {document.text(0)} to {document.text(many - 1)}" if ends else ""
