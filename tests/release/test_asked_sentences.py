@@ -416,3 +416,13 @@ def test_moments_are_as_fine_as_their_error() -> None:
     close = {"0": 10**15, "1": 10**15 + 90 * 10**6 + 1}
     shown = [answer.text for answer in answers("seen", ["min", "max"], values=close).values()]
     assert shown == ["about 2001-09-09 01:46:40", "about 2001-09-09 01:48:10.000001"]
+
+
+def test_limits_of_dates_are_dates_in_every_claim() -> None:
+    """Bounds of asked answers beside buckets: a claim names them as the sentence does."""
+    first, last = dt.date(2024, 1, 1), dt.date(2024, 12, 31)
+    days = [first + dt.timedelta(i % 500) for i in range(4000)]
+    asked: dict[str, Any] = {"width": "7 days", "bounds": (first, last), "ask": ["min", "q0.9"]}
+    made = flexdp.release(days, kind="date", epsilon=1, delta=1e-6, **asked)
+    for answer in (made.min(), made.quantile("0.9")):
+        assert {claim.population.limits for claim in answer.claims} == {(first, last)}

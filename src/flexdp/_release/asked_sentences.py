@@ -30,7 +30,16 @@ from flexdp._release.asking import level_of
 from flexdp._release.claims import CERTAIN, Between, Beyond, Claim, Digits, Population, Quantity
 from flexdp._release.estimates import certain_ends, guaranteed
 from flexdp._release.moments import moment
-from flexdp._release.ranges import bounds_text, clock_step, figure, length_words, outward, stepped, value_words
+from flexdp._release.ranges import (
+    bounds_text,
+    clock_step,
+    figure,
+    length_words,
+    limits_of,
+    outward,
+    stepped,
+    value_words,
+)
 from flexdp._release.reconcile import Fact
 from flexdp._release.sentences import Words, label, record_count, tally_text, unit_id
 from flexdp._release.spec import Spec
@@ -306,9 +315,15 @@ class Telling:
     def _units(self, place: Fraction) -> int:
         return self.asked.column.scale.exactly(place)
 
+    @property
+    def _population(self) -> Population:
+        """The population of claims, whose limits are values of the column."""
+        whole = self.known.population()
+        return whole if whole.limits is None else replace(whole, limits=limits_of(self.words.spec.partitions[0]))
+
     def _about(self, quantity: Quantity, value: Any, population: Population | None = None) -> list[Claim]:
         """The claim of an estimate."""
-        whole = self.known.population() if population is None else population
+        whole = self._population if population is None else population
         return [Claim(quantity=quantity, population=whole, relation="is about", lower=value, upper=value)]
 
     def _sure_of(
@@ -323,7 +338,7 @@ class Telling:
         given: Digits | None = None,
     ) -> Claim:
         """The claim that a quantity lies between two ends, except with a probability."""
-        whole = self.known.population() if population is None else population
+        whole = self._population if population is None else population
         return Claim(
             quantity=quantity,
             population=whole,
@@ -499,7 +514,7 @@ class Telling:
         ]
         if promise.outside is None:
             return f"{told}.", claims
-        unlimited = self.known.population()
+        unlimited = self._population
         claims += [
             self._sure_of(Beyond(end, above=above), 0, promise.outside, population=unlimited)
             for end, above in ((low, False), (high, True))

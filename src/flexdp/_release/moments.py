@@ -218,8 +218,12 @@ def _value(reader: Reader, question: Mean | Sum | Std) -> Fraction:
 
 
 def _root(square: Fraction) -> Fraction:
-    """The square root, to twenty digits or more."""
-    fine = 10 ** (20 + len(str(square.denominator)))
+    """The square root, to twenty digits or more.
+
+    >>> float(_root(Fraction(2))), float(_root(Fraction(9, 10**9000)) * 10**4500)
+    (1.4142135623730951, 3.0)
+    """
+    fine = 1 << 67 + square.denominator.bit_length()
     return Fraction(math.isqrt(math.floor(square * fine**2)), fine)
 
 
