@@ -12,12 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 from _timing import say
+from flexdp.sharp.cells import column_of
 
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import decay
 from flexdp.sharp.answers import ask
 from flexdp.sharp.automatic import automatic_buckets
-from flexdp.sharp.cells import column_of
 from flexdp.sharp.column import Column
 from flexdp.sharp.mean import ask_mean
 from flexdp.sharp.prior import around, universal

@@ -148,7 +148,7 @@ def short_window_law(data: Sequence[int]) -> Law:
     """A window of one rank for a table of forty: what lies outside it has the last weight, far too little."""
     table, goal = decay(ONE, 1, 40), MEDIAN.goal
     near = replace(MEDIAN.near, reach=1)
-    window = Column.from_values(list(data)).fetch(Request(windows=(near,))).windows[0].listed()
+    window = Column.from_values(list(data)).fetch(Request(windows=(near,))).windows[0]
     seen = {window.value(place): place for place in range(len(window))}
     weights = {}
     for candidate, weight in zip(PRIOR.candidates, PRIOR.weights, strict=True):

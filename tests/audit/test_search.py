@@ -294,7 +294,7 @@ def test_quantiles_by_their_weights() -> None:
     prior = Listed(dict.fromkeys(range(12), 1))
     mechanism = ExponentialQuantile(goal=Goal.quantile(Fraction(1, 2)), epsilon=Fraction(1), prior=prior)
     windows = [
-        Column.from_values(np.array(values)).fetch(Request(windows=(mechanism.near,))).windows[0].listed()
+        Column.from_values(np.array(values)).fetch(Request(windows=(mechanism.near,))).windows[0]
         for values in ([1, 5, 7], [1, 5, 7, 9], [1, 9, 9, 9, 9, 9, 9])
     ]
     one, other, far = windows

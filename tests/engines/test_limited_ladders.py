@@ -11,9 +11,11 @@ from _support.bits import seed
 
 import flexdp
 from engines.conftest import Engine
+from flexdp.sharp.column import Column
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.ranks import Reply, Request
 from flexdp.tables import ranks as ranks_module
+from flexdp.tables.sql import rank_query
 
 VALUES = np.round(np.random.default_rng(4).lognormal(3, 1, 3000), 1)
 ASKED: dict[str, Any] = {"ask": ["min", "q0.999", "max"], "epsilon": 8, "delta": 0}
@@ -22,6 +24,8 @@ ASKED: dict[str, Any] = {"ask": ["min", "q0.999", "max"], "epsilon": 8, "delta":
 @pytest.mark.parametrize("engine", ["duckdb", "polars", "sqlite", "postgres"], indirect=True)
 def test_the_same_bits_give_the_release_of_unlimited_ladders(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    monkeypatch.setattr(ranks_module, "FEW", -1)
+    monkeypatch.setattr(rank_query, "CELL_BITS", 5)  # so that many values share a piece
     source = engine.load({"x": ("double", VALUES.tolist())})
     for number in (1,):
         with monkeypatch.context() as unlimited:
@@ -38,7 +42,7 @@ def test_the_same_bits_give_the_release_of_unlimited_ladders(engine: Engine, mon
 def _watch(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Note for each request whether a count before a cut was not the exact one."""
     found: list[bool] = []
-    fetch = ranks_module._OnEngine.fetch
+    fetch = Column.fetch
 
     def watched(self: Any, request: Request) -> Reply:
         reply = fetch(self, request)
@@ -47,5 +51,5 @@ def _watch(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
             found.append(exact != list(reply.before))
         return reply
 
-    monkeypatch.setattr(ranks_module._OnEngine, "fetch", watched)
+    monkeypatch.setattr(Column, "fetch", watched)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import contextmanager
@@ -19,15 +20,14 @@ from engines.test_contract import TABLE, loaded, refused, source_of  # noqa: F40
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
 from flexdp.buckets import Cut, OpenEdges
+from flexdp.sharp import column as column_module
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Tally
+from flexdp.sharp.ranks import Near, Ranks, Request, Span, Tally
 from flexdp.sharp.rungs import ladder_rungs
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables import ranks as ranks_module
-from flexdp.tables.rank_text import rank_query_of
-from flexdp.tables.ranks import open_ranks
-from flexdp.tables.sql import rank_query as rank_query_module
-from flexdp.tables.sql.rank_query import CELL_BITS, RankQuery, exactly
+from flexdp.tables.ranks import open_ranks, rank_query_of
+from flexdp.tables.sql.rank_query import RankQuery, exactly
 
 CASES: dict[str, dict[str, Any]] = {
     "numbers": {"column": "x", "width": 5},
@@ -67,17 +67,24 @@ FEWER = {
     "spark-lenient": ("numbers",),
     "clickhouse": ("numbers clamped", "integers", "wide", "decimals", "zoned days", "declared", "units", "mean"),
 }
-BOTH = ("sorted", "on the engine")  # the ways in which DuckDB answers
-WAYS = {name: BOTH if name in ("duckdb", "polars", "lazy", "pyarrow") else BOTH[1:] for name in ENGINES}
+IN_PROCESS = ("duckdb", "polars", "lazy", "pyarrow")  # whose values may be sorted in this process
+WAYS = {name: ("sorted" if name in IN_PROCESS else "all values", "pieces") for name in ENGINES}
 TRIPLES = [(name, way, case) for name in ENGINES for way in WAYS[name] for case in FEWER.get(name, CASES)]
 
 
 @pytest.fixture
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Make DuckDB answer in one of its ways."""
-    if request.param == "on the engine":
-        monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    """Read all values of few records, or look into pieces as if there were many."""
+    if request.param == "pieces":
+        in_pieces(monkeypatch)
     return str(request.param)
+
+
+def in_pieces(monkeypatch: pytest.MonkeyPatch, crowded: int = 60) -> None:
+    """Look into pieces, and split crowded ones first, as if there were many records."""
+    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    monkeypatch.setattr(ranks_module, "FEW", -1)
+    monkeypatch.setattr(column_module, "CROWDED", crowded)
 
 
 def brute(counts: dict[int, int], request: Request) -> tuple[int, list[int], list[Any], list[range]]:
@@ -144,25 +151,8 @@ def requests_for(counts: dict[int, int], scale: Scale) -> list[Request]:
     ]
 
 
-FIRST = Request(
-    windows=(
-        Near(goal=Goal.quantile(Fraction(1, 2)), reach=2),
-        Near(goal=Goal.quantile(Fraction(9, 10)), reach=0),
-        Near(goal=Goal.beyond(10**6, 1), reach=1),
-        Near(goal=Goal.quantile(Fraction(1, 2)), reach=1000),
-    )
-)
-
-
-def _dialect(ranks: Ranks) -> str | None:
-    query = getattr(ranks, "_query", None)
-    return None if query is None else query.dialect.name
-
-
 def check(ranks: Ranks, counts: dict[int, int], requests: Iterable[Request] | None = None) -> None:
     for request in requests_for(counts, ranks.scale) if requests is None else requests:
-        if request.enough is not None and _dialect(ranks) == "spark":
-            continue  # where the limit makes no difference to the statement, and a statement takes seconds
         total, before, windows, tallies = brute(counts, request)
         reply = ranks.fetch(request)
         assert reply.total == total
@@ -171,12 +161,9 @@ def check(ranks: Ranks, counts: dict[int, int], requests: Iterable[Request] | No
             assert found == exact or few <= found <= total - few
             assert found == exact or few <= exact <= total - few
         for near, asked, (size, found) in zip(request.windows, reply.windows, windows, strict=True):
-            window = asked.listed()
-            assert window.total == size
-            least, most = near.ranks(size)
-            rows = [(window.value(i), int(window.below[i]), int(window.upto[i])) for i in range(len(window))]
-            assert [row for row in rows if row[2] >= least and row[1] <= most] == found
-            assert len(window) <= 2 * near.reach + 5  # the rows that come back are bounded
+            assert asked.total == size
+            rows = [(asked.value(i), int(asked.below[i]), int(asked.upto[i])) for i in range(len(asked))]
+            assert rows == found and len(rows) <= 2 * near.reach + 3
         assert all(tally in allowed for tally, allowed in zip(reply.tallies, tallies, strict=True))
 
 
@@ -216,13 +203,11 @@ def test_every_engine_ranks_alike(engine: Engine, way: str, case: str, loaded: d
         found = ranks.group_counts()
         sizes = dict(zip(found.rows(slice(None)), found.counts.tolist(), strict=True))
         assert sizes == {group: sum(m for bar, m in bars.items() if bar[:count] == group) for group in groups}
-        for group in [*groups[:4], *(question.counting.declared or ())[-1:]]:
-            own = by_units(((bar[-1], m) for bar, m in bars.items() if bar[:count] == group), ranks.scale)
-            check(ranks.group(group), own)
         together = list(question.counting.declared or groups)
-        for group, each in ranks.together([*together], FIRST):
+        asked = {*groups[:4], *(question.counting.declared or ())[-1:]}  # with every request; the others with one
+        for group, each in ranks.together([*together]):
             own = by_units(((bar[-1], m) for bar, m in bars.items() if bar[:count] == group), ranks.scale)
-            check(each, own, [FIRST, Request(), Request(windows=FIRST.windows[1:3])])
+            check(each, own, None if group in asked else requests_for(own, ranks.scale)[1:2])
             together.remove(group)
         assert not together  # each of them, once
         check(ranks.whole(), by_units(((bar[-1], m) for bar, m in bars.items()), ranks.scale))
@@ -262,7 +247,7 @@ def near_edges() -> list[float]:
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)
 def test_cells_are_monotone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A greater value never lies in a lower cell, and edges of cells are where the engine's arithmetic is hardest."""
-    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    in_pieces(monkeypatch)
     values = near_edges()
     whole = sorted({int(v) + step for v in values if abs(v) < 2.0**62 for step in (-1, 0, 1)})
     whole = (whole * (len(values) // len(whole) + 1))[: len(values)]
@@ -270,7 +255,7 @@ def test_cells_are_monotone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> 
     for column in ("x", "i"):
         with opened(source, {"column": column, "width": 1}, engine) as (ranks, _):
             query, workspace = ranks._query, ranks._workspace
-            rows = workspace.ask(f"SELECT v, {query._cell('v')} AS c FROM {query.rows} ORDER BY v ASC")
+            rows = workspace.ask(f"SELECT v, {query._cell} AS c FROM {query.rows} ORDER BY v ASC")
             cells = [float(row[1]) for row in rows]
             assert len(cells) == len(values)
             assert cells == sorted(cells)
@@ -280,33 +265,42 @@ def test_cells_are_monotone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("engine", ["duckdb"], indirect=True)
 def test_cells_that_are_not_monotone_are_caught(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control: with other cells, equal values still share one, and the ranks are wrong."""
-    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
-    monkeypatch.setattr(RankQuery, "_cell", lambda _self, value: f"CAST(floor(abs({value})) % 7 AS DOUBLE)")
-    values = [float(i) for i in range(60)]
-    source = engine.load({"x": ("double", values)})
-    with (
-        opened(source, {"column": "x", "width": 1}, engine) as (ranks, _),
-        pytest.raises(AssertionError),
-    ):
-        check(ranks, by_units(((value, 1) for value in values), ranks.scale))
+    """Pieces that overlap are no column."""
+    in_pieces(monkeypatch)
+    cells = property(lambda _self: "CAST(floor(abs(v)) % 7 AS DOUBLE)")
+    monkeypatch.setattr(RankQuery, "_cell", cells)
+    source = engine.load({"x": ("double", [float(i) for i in range(60)])})
+    with pytest.raises(DataError), opened(source, {"column": "x", "width": 1}, engine) as (ranks, _):
+        ranks.fetch(Request())
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres", "polars"], indirect=True)
-def test_cells_are_finer_where_values_cluster(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many different values in one cell are told apart by a second one; ties are not, and need none."""
-    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
-    for module in (ranks_module, rank_query_module):
-        monkeypatch.setattr(module, "CROWDED", 60)
+def test_crowded_pieces_are_split(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many different values in one cell are told apart by parts of it; ties need none."""
+    in_pieces(monkeypatch)
     rng = np.random.default_rng(4)
     cluster = [*(1e6 + rng.random(200)).tolist(), *(1e6 + 1e-7 * rng.random(100)).tolist(), 3.5, -2e9, 1e300]
     ties = [7.25] * 250 + [float(i) for i in range(53)]
     whole = [2**61 + int(i) for i in rng.integers(0, 10**5, 303)]
     source = engine.load({"x": ("double", cluster), "t": ("double", ties), "i": ("bigint", whole)})
-    for column, values, finer in (("x", cluster, True), ("t", ties, False), ("i", whole, True)):
+    for column, values, crowded in (("x", cluster, True), ("t", ties, False), ("i", whole, True)):
         with opened(source, {"column": column, "width": 1}, engine) as (ranks, _):
-            assert (ranks._query.bits > CELL_BITS) is finer
+            seen = watched(monkeypatch)
             check(ranks, by_units(((value, 1) for value in values), ranks.scale))
+        assert (True in seen) is crowded and (column != "x" or False in seen)
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Note which looks split pieces."""
+    seen: list[bool] = []
+    kept = RankQuery.parts
+
+    def parts(self: RankQuery, group: Any = (), *, split: bool = False) -> str:
+        seen.append(split)
+        return kept(self, group, split=split)
+
+    monkeypatch.setattr(RankQuery, "parts", parts)
+    return seen
 
 
 @pytest.mark.parametrize("engine", ["duckdb"], indirect=True)
@@ -315,16 +309,16 @@ def test_no_copy_is_left_behind(engine: Engine, monkeypatch: pytest.MonkeyPatch)
 
     import duckdb
 
-    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
-    for module in (ranks_module, rank_query_module):
-        monkeypatch.setattr(module, "CROWDED", 10)
+    in_pieces(monkeypatch, crowded=10)
     con, lite = duckdb.connect(), sqlite3.connect(":memory:")
     con.execute("CREATE TABLE t AS SELECT 1e6 + i / 100.0 AS x FROM range(80) AS r(i)")
     lite.execute("CREATE TABLE t (x REAL)")
     lite.executemany("INSERT INTO t VALUES (?)", [(1e6 + i / 100,) for i in range(80)])
     for source in (con.table("t"), (lite, "t")):
         with opened(source, {"column": "x", "width": 1}, replace(engine, parameters={})) as (ranks, _):
-            assert ranks._query.bits > CELL_BITS
+            seen = watched(monkeypatch)
+            assert ranks.fetch(Request(cuts=(NUMBERS.units(1e6 + 0.055),))).before == [6]
+            assert seen == [True]
     left = con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'flexdp%'").fetchone()
     assert left == (0,) and not lite.execute("SELECT name FROM sqlite_temp_master").fetchall()
     con.close()
@@ -351,13 +345,14 @@ def test_tables_without_a_readable_record(engine: Engine, way: str, case: str) -
     with opened(source, {"column": "x", "width": 1}, engine) as (ranks, _):
         check(ranks, {})
     with opened(source, {"column": "x", "width": 1, "by": "g"}, engine) as (ranks, _):
-        check(ranks.group(("a",)), {})
+        ((_, own),) = ranks.together([("a",)])
+        check(own, {})
         assert not len(ranks.group_counts().counts)
 
 
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)
 def test_one_record_moves_every_rank_by_at_most_one(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+    in_pieces(monkeypatch)
     rng = np.random.default_rng(3)
     values = [*(1e6 + rng.normal(0, 1e-7, 60)).tolist(), *rng.lognormal(2, 3, 60).tolist(), 5.0, 5.0, -7.5]
     cuts = tuple(
@@ -460,12 +455,30 @@ def test_the_statements_are_shown_and_hold_no_private_number(request: pytest.Fix
     for values in ([12345.678], [98765.4321] * 9):
         source = make_engine("pyarrow", request).load({"x": ("double", values)})
         question = prepare(source, "x", width=1).questions[0]
-        wanted = Request(windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=50, span=EVERYTHING),))
-        texts.append(rank_query_of(question.table, question.counting, [wanted]))
+        texts.append(rank_query_of(question.table, question.counting))
     assert texts[0] == texts[1]
-    assert texts[0].count(";\n\n") == 3
-    assert ":cuts" in texts[0] and ":enough" in texts[0]
+    assert texts[0].count(";\n\n") == 2
     assert "12345" not in texts[0]
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name not in ("clickhouse", *IN_PROCESS)], indirect=True)
+def test_texts_are_alike_whatever_the_records_are(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On engines in other processes: two tables whose private numbers differ, and not a statement does."""
+    in_pieces(monkeypatch, crowded=8)
+    texts: list[set[str]] = []
+    for start, count in ((1e6, 70), (3.25e-3, 90)):
+        values, seen = [start * (1 + i / 2**20) for i in range(count)], set[str]()
+        with opened(engine.load({"x": ("double", values)}), {"column": "x", "width": 1}, engine) as (ranks, _):
+            ask = ranks._workspace.ask
+
+            def noted(statement: str, ask: Any = ask, seen: set[str] = seen) -> Any:
+                seen.add(re.sub(r"[0-9a-f]{32}", "…", statement))
+                return ask(statement)
+
+            object.__setattr__(ranks._workspace, "ask", noted)
+            assert ranks.fetch(Request(cuts=(NUMBERS.units(values[count // 2]),))).before == [count // 2]
+        texts.append(seen)
+    assert texts[0] == texts[1] and len(texts[0]) >= 2
 
 
 def test_columns_without_ranks_are_refused(request: pytest.FixtureRequest) -> None:

@@ -548,7 +548,7 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = command("release", place, "cost", *spend, "--ask", "max", "--by", "ward")
     assert wrong.returncode == 2 and "--delta must be positive with --by and no --groups" in wrong.stderr
     text = command("query", place, "cost", "--ask", "max", "--by", "ward").stdout
-    assert "AS records FROM flexdp_cells GROUP BY b0" in text
+    assert "AS records FROM flexdp_records GROUP BY b0" in text
     both = command(
         "release",
         place,
@@ -571,7 +571,7 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown.returncode == 0 and shown.stdout.count(";") >= 2 and "flexdp_records" in shown.stdout
     for dialect, word in (("sqlite", "typeof("), ("spark", "`cost`"), ("postgres", "DOUBLE PRECISION")):
         other = command("query", place, "cost", "--ask", "max", "--dialect", dialect)
-        assert other.returncode == 0 and word in other.stdout and "flexdp_cells" in other.stdout
+        assert other.returncode == 0 and word in other.stdout and "flexdp_looked" in other.stdout
     wrong = command("query", place, "cost", "--ask", "max", "--dialect", "klingon")
     assert wrong.returncode == 2 and "--dialect must be " in wrong.stderr and "klingon" in wrong.stderr
 

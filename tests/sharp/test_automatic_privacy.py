@@ -104,7 +104,7 @@ def test_control_nodes_that_see_all_records_are_caught() -> None:
 
     def ranks(data: tuple[int, ...]) -> Column:
         plain = column(data)
-        return Everywhere(plain.scale, plain._values, plain._upto)
+        return Everywhere(plain.scale, plain._pieces)
 
     # The root's own split is free here: only the second level is looked at, and it costs twice its ε.
     rules = replace(TINY, prior=lambda s, node: Listed({1: 1}) if node == Span() else _prior(s, node))

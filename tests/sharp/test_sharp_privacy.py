@@ -30,7 +30,7 @@ from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed, around, between, universal
 from flexdp.sharp.program import enumerate_paths
 from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Near, Ranks, Reply, Request, Span, Window
+from flexdp.sharp.ranks import Reply, Request, Span, Window
 from flexdp.sharp.rules import Rules
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
@@ -425,7 +425,7 @@ def test_control_a_window_shorter_than_its_table_is_caught() -> None:
 
     def law(data: tuple[int, ...]) -> Law:
         near = replace(mechanism.near, reach=1)  # it should be 21
-        window = column(data).fetch(Request(windows=(near,))).windows[0].listed()
+        window = column(data).fetch(Request(windows=(near,))).windows[0]
         weights = {}
         for candidate, weight in zip(LIST.candidates, LIST.weights, strict=True):
             known = [i for i in range(len(window)) if window.value(i) == candidate]
@@ -456,7 +456,7 @@ def test_a_window_that_ends_before_its_table_is_refused() -> None:
 def test_a_window_without_its_first_or_last_values_is_refused(goal: str) -> None:
     mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=ONE, prior=LIST, depth=40)
     goal_of, every = GOALS[goal], column(range(300))
-    good = every.fetch(Request(windows=(mechanism.near,))).windows[0].listed()
+    good = every.fetch(Request(windows=(mechanism.near,))).windows[0]
     target = goal_of.target(300)
 
     def part(keep: slice) -> Window:
@@ -477,7 +477,7 @@ def test_a_window_without_its_first_or_last_values_is_refused(goal: str) -> None
 @pytest.mark.parametrize("fault", ["empty", "overlap", "order", "twice", "no records", "beyond"])
 def test_a_window_with_impossible_counts_is_refused(fault: str) -> None:
     mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
-    good = column((0, 1, 1, 4)).fetch(Request(windows=(mechanism.near,))).windows[0].listed()
+    good = column((0, 1, 1, 4)).fetch(Request(windows=(mechanism.near,))).windows[0]
     assert len(mechanism.segments(good)) == 7
     nothing = np.zeros(0, dtype=np.int64)
     bad = {
@@ -517,7 +517,7 @@ class _Stale(Column):
 
     def fetch(self, request: Request) -> Reply:
         reply = super().fetch(request)
-        return replace(reply, windows=[replace(window.listed(), total=window.total - 1) for window in reply.windows])
+        return replace(reply, windows=[replace(window, total=window.total - 1) for window in reply.windows])
 
 
 def test_control_two_snapshots_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -529,7 +529,7 @@ def test_control_two_snapshots_are_caught(monkeypatch: pytest.MonkeyPatch) -> No
         for more in SMALL:
             fresh = column(data)
             both = column((*data, more))
-            stale = _Stale(both.scale, both._values, both._upto)
+            stale = _Stale(both.scale, both._pieces)
             laws = [mechanism.law(r.fetch(Request(windows=(mechanism.near,))).windows[0]) for r in (fresh, stale)]
             found = max(found, ratio(laws[0], laws[1], ONE))
     assert found > SLACK
@@ -552,54 +552,6 @@ def test_control_two_salts_are_caught() -> None:
     one_salt = max(ratio(law(data, data), law((*data, v), (*data, v)), ONE) for data in others for v in (0, 1, 4))
     two_salts = max(ratio(law(data, data), law((*data, 4), (*data, 0)), ONE) for data in others)
     assert one_salt <= SLACK < two_salts
-
-
-class _Cells(Column):
-    """Ranks from cells, as an engine finds them: whole cells first, then the values of the cells near the goal."""
-
-    cells: dict[int, int]
-
-    def fetch(self, request: Request) -> Reply:
-        reply = super().fetch(request)
-        return replace(reply, windows=[self._zoomed(wanted) for wanted in request.windows])
-
-    def _zoomed(self, wanted: Near) -> Window:
-        data = [int(value) for value in self._values]
-        low, high = wanted.ranks(len(data))
-        hot, upto = [], 0
-        for cell in sorted({self.cells[value] for value in data}):
-            size = sum(self.cells[value] == cell for value in data)
-            if upto + size >= low and upto <= high:
-                hot.append((cell, upto))
-            upto += size
-        if not hot:
-            empty = np.zeros(0, dtype=np.int64)
-            return Window(self.scale, empty, empty, empty, len(data))
-        near = [value for value in data if hot[0][0] <= self.cells[value] <= hot[-1][0]]
-        values = sorted(set(near))
-        below = np.array([hot[0][1] + sum(x < value for x in near) for value in values])
-        upto_each = np.array([hot[0][1] + sum(x <= value for x in near) for value in values])
-        kept = (upto_each >= low) & (below <= high)
-        return Window(self.scale, np.array(values)[kept], below[kept], upto_each[kept], len(data))
-
-
-@pytest.mark.parametrize("monotone", [True, False])
-def test_control_cells_out_of_order_are_caught(monotone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = {0: 0, 1: 1, 2: 2, 4: 3} if monotone else {0: 0, 1: 2, 2: 1, 4: 3}
-    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=2)
-    monkeypatch.setattr(ExponentialQuantile, "_check", lambda *_: None)  # it would refuse most of these windows
-
-    def ranks(data: tuple[int, ...]) -> Ranks:
-        plain = column(data)
-        out = _Cells(plain.scale, plain._values, plain._upto)
-        out.cells = cells  # type: ignore[misc]
-        return out
-
-    def law(data: tuple[int, ...]) -> Law:
-        return mechanism.law(ranks(data).fetch(Request(windows=(mechanism.near,))).windows[0])
-
-    found = worst(law, (0, 1, 2), 9, ONE)
-    assert (found <= 1) is monotone
 
 
 def test_noisy_counts_are_private() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pytest
 from _support.bits import seed
 from _support.waiting import HANG, counting_threads, sigint_when, wait_for
@@ -18,11 +17,7 @@ import flexdp
 from flexdp.errors import DataError
 from flexdp.tables import ranks as ranks_module
 from flexdp.tables.ahead import opened_ahead
-from flexdp.tables.arrow_column import one_column
-from flexdp.tables.duckdb import run as run_module
-from flexdp.tables.duckdb.run import connection, engines_kept, workspace_on
 from flexdp.tables.interrupts import run
-from flexdp.tables.sorted_ranks import read_whole
 
 pytestmark = pytest.mark.own_engines
 
@@ -132,7 +127,6 @@ def wide(tmp_path: Path) -> Path:
 
 
 def test_columns_of_a_summary_are_their_own(wide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory is used again for every other column: each release must be of its own values."""
     seed(monkeypatch, 1)
     published = flexdp.summary(wide, epsilon=30, delta="1e-6")
     for i, name in enumerate(published):
@@ -142,33 +136,6 @@ def test_columns_of_a_summary_are_their_own(wide: Path, monkeypatch: pytest.Monk
     assert not counting_threads()
 
 
-@pytest.mark.any_fault
-def test_control_columns_that_share_their_memory_too_early_are_noticed(
-    wide: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same check fails once a column is read into memory that is still in use."""
-    room = np.empty(ranks_module.SORTED_AT_MOST * 4, dtype=np.int64)
-    monkeypatch.setattr(run_module, "one_column", lambda relation, most, _: one_column(relation, most, room))
-    with pytest.raises((AssertionError, DataError)):
-        for _ in range(20):  # whether two overlap is a matter of time
-            test_columns_of_a_summary_are_their_own(wide, monkeypatch)
-
-
-def test_memory_is_used_again_once_a_workspace_was_closed() -> None:
-    with engines_kept(), connection() as con:
-        rooms = []
-        for _ in range(3):
-            with workspace_on(con, con.interrupt) as workspace:
-                assert workspace.numbers is not None
-                first = workspace.numbers("SELECT 1.5::DOUBLE AS v", 1000)
-                second = workspace.numbers("SELECT 7::BIGINT AS v", 1000)
-                assert first is not None and second is not None
-                assert first.values.tolist() == [1.5] and second.values.tolist() == [7]
-                rooms.append({each.values.__array_interface__["data"][0] for each in (first, second)})
-                assert len(rooms[-1]) == 2  # both are in use
-        assert rooms[0] == rooms[1] == rooms[2]
-
-
 def test_ctrl_c_while_the_next_column_is_read(wide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -176,15 +143,16 @@ def test_ctrl_c_while_the_next_column_is_read(wide: Path, tmp_path: Path, monkey
     monkeypatch.setattr("tempfile.tempdir", None)
     begun, given_up = threading.Event(), threading.Event()
     seen: list[int] = []
+    kept = ranks_module._Records.column
 
     def slowly(*arguments: Any) -> Any:
         seen.append(1)
         if len(seen) == 2:
             begun.set()
             return run(lambda: given_up.wait(HANG), given_up.set)
-        return read_whole(*arguments)
+        return kept(*arguments)
 
-    monkeypatch.setattr(ranks_module, "read_whole", slowly)
+    monkeypatch.setattr(ranks_module._Records, "column", slowly)
     with pytest.raises(KeyboardInterrupt), sigint_when(begun.is_set):
         flexdp.summary(wide, **SPEND)
     assert given_up.is_set() and len(seen) == 2
@@ -195,14 +163,15 @@ def test_ctrl_c_while_the_next_column_is_read(wide: Path, tmp_path: Path, monkey
 @pytest.mark.any_fault
 def test_a_failure_while_the_next_column_is_read_is_the_one_error(wide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
+    kept = ranks_module._Records.column
 
     def failing(*arguments: Any) -> Any:
         seen.append(1)
         if len(seen) == 2:
             raise RuntimeError("cell 'Smith'")
-        return read_whole(*arguments)
+        return kept(*arguments)
 
-    monkeypatch.setattr(ranks_module, "read_whole", failing)
+    monkeypatch.setattr(ranks_module._Records, "column", failing)
     with pytest.raises(DataError) as caught:
         flexdp.summary(wide, **SPEND)
     assert "Smith" not in str(caught.value) and caught.value.__cause__ is None and caught.value.__context__ is None

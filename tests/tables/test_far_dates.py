@@ -217,6 +217,7 @@ def test_ranks_leave_far_days_out(tmp_path: Path, where: str | None) -> None:
     for most in (ranks.SORTED_AT_MOST, 0):  # in memory, and on the engine
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(ranks, "SORTED_AT_MOST", most)
+            patched.setattr(ranks, "FEW", most)
             with ranks.open_ranks(question.table, question.counting) as opened:
                 reply = opened.fetch(Request(cuts=cuts))
         assert reply.total == len(found)

@@ -16,7 +16,7 @@ from flexdp._release.api import prepare
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ranks import Near, Request, Tally
 from flexdp.sharp.scale import NUMBERS
-from flexdp.tables import count, ranks, sorted_ranks
+from flexdp.tables import count, ranks
 from flexdp.tables.duckdb.run import engines_kept
 
 VALUES = {"two values": [7.0] * 50 + [3.0] * 20, "one value": [7.0] * 70}
@@ -91,12 +91,12 @@ def test_nan_counts_nowhere_in_several_columns(tmp_path: Path) -> None:
         assert again == first and sum(second.values()) == len(mixed)
 
 
-@pytest.mark.parametrize("most", [1 << 22, -1], ids=["in memory", "on the engine"])
+@pytest.mark.parametrize(("most", "few"), [(1 << 22, 0), (-1, 1 << 22), (-1, -1)], ids=["sorted", "values", "pieces"])
 @pytest.mark.parametrize("values", [*VALUES, "many values"])
-def test_nan_has_no_rank(tmp_path: Path, values: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither where each value is counted, nor where all are read, nor on the engine."""
+def test_nan_has_no_rank(tmp_path: Path, values: str, most: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where all values are sorted, nor where each is counted, nor in pieces."""
     monkeypatch.setattr(ranks, "SORTED_AT_MOST", most)
-    monkeypatch.setattr(sorted_ranks, "_SAMPLE", 40)
+    monkeypatch.setattr(ranks, "FEW", few)
     plain = VALUES.get(values, [2 + i / 64 for i in range(300)])
     request = Request(
         cuts=(NUMBERS.units(4.0), NUMBERS.units(8.0)),
@@ -108,6 +108,6 @@ def test_nan_has_no_rank(tmp_path: Path, values: str, most: int, monkeypatch: py
         (question,) = prepare(written(tmp_path, mixed, pa.float64()), "v", width=1).questions
         with ranks.open_ranks(question.table, question.counting) as opened:
             reply = opened.fetch(request)
-        (window,) = (each.listed() for each in reply.windows)
+        (window,) = reply.windows
         replies.append((reply.total, list(reply.before), window.values.tolist(), window.upto.tolist(), reply.tallies))
     assert replies == [replies[0]] * 3 and replies[0][0] == len(plain)

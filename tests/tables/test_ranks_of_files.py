@@ -28,8 +28,7 @@ from flexdp.sharp.ranks import Near, Reply, Request, Tally
 from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.tables import Axis, Counting, open_table
 from flexdp.tables import ranks as ranks_module
-from flexdp.tables.rank_text import rank_query_of
-from flexdp.tables.ranks import open_ranks
+from flexdp.tables.ranks import open_ranks, rank_query_of
 
 NUMBERS_READ = [3.5, -2.0, 3.5, 1e-40, 1e300, 7.25, 0.0, -0.0]
 WANTED = Request(
@@ -43,6 +42,7 @@ WANTED = Request(
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "on the engine":
         monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", -1)
+        monkeypatch.setattr(ranks_module, "FEW", -1)
     return str(request.param)
 
 
@@ -55,7 +55,7 @@ def fetched(source: Any, column: str | None, wanted: Request = WANTED, **paramet
 def check(reply: Reply) -> None:
     assert reply.total == 8
     assert list(reply.before) == [0, 1, 4, 4, 6, 7]
-    window = reply.windows[0].listed()
+    window = reply.windows[0]
     rows = list(zip(map(window.value, range(len(window))), window.below.tolist(), window.upto.tolist(), strict=True))
     values = [(-2.0, 0, 1), (0.0, 1, 4), (3.5, 4, 6), (7.25, 6, 7), (1e39, 7, 8)]
     assert rows == [(NUMBERS.units(value), below, upto) for value, below, upto in values]
@@ -77,7 +77,7 @@ def test_text_files(tmp_path: Path) -> None:
 def test_standard_input(way: str) -> None:
     script = (
         "import flexdp.tables.ranks as r\n"
-        f"r.SORTED_AT_MOST = {1 << 22 if way == 'sorted' else -1}\n"
+        f"r.SORTED_AT_MOST = r.FEW = {1 << 22 if way == 'sorted' else -1}\n"
         "from flexdp._release.api import prepare\n"
         "from flexdp.sharp.ranks import Request\n"
         "q = prepare('-', 'x', width=1, format='csv').questions[0]\n"
@@ -111,9 +111,10 @@ def test_frames_and_arrays() -> None:
     frame = pd.DataFrame({"x": np.tile(array, 2), "g": ["a"] * len(array) + ["b"] * len(array)})
     question = prepare(frame, "x", width=1, by="g", by_kind="text").questions[0]
     with open_ranks(question.table, question.counting) as ranks:
-        check(ranks.group(("a",)).fetch(WANTED))
-        check(ranks.group(("b",)).fetch(WANTED))
-        assert ranks.group(("c",)).fetch(WANTED).total == 0
+        own = {group: each.fetch(WANTED) for group, each in ranks.together([("a",), ("b",), ("c",)])}
+        check(own["a",])
+        check(own["b",])
+        assert own["c",].total == 0
         found = ranks.group_counts()
         assert dict(zip(found.rows(slice(None)), found.counts.tolist(), strict=True)) == {("a",): 8, ("b",): 8}
         with pytest.raises(InputError):

@@ -23,12 +23,12 @@ from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.mean import Averaged, ask_mean, mean_between
 from flexdp.sharp.program import Draw, Program, run
 from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Reply, Request, Span
+from flexdp.sharp.ranks import EVERYTHING, Ranks, Reply, Request, Span
 from flexdp.sharp.rules import RULES, Rules
 from flexdp.sharp.scale import Scale
 from flexdp.sharp.tails import SharpAnswer
 
-__all__ = ["GAMMA", "Asked", "Column", "Outcomes", "Result", "answer", "first_request", "rebuilt", "rehearsed"]
+__all__ = ["GAMMA", "Asked", "Column", "Outcomes", "Result", "answer", "rebuilt", "rehearsed"]
 
 GAMMA = Fraction(1, 20)  # the chance that a promise fails
 
@@ -221,31 +221,6 @@ def answer(
         found[part] = run(_programs(column, part, wanted.levels, epsilon, seen), ranks, bits).value
         seen = found[part].records_about if seen is None else seen
     return Result(**found)
-
-
-def first_request(wanted: Wanted, parts: Mapping[str, Fraction], column: Column, *, listed: bool) -> Request:
-    """Return the windows that the programs begin with, which are public and the same for every group.
-
-    Parameters
-    ----------
-    wanted, parts, column
-        As for :func:`answer`.
-    listed
-        True if groups are listed first, and their numbers of records are public.
-
-    Returns
-    -------
-    Request
-        Windows without ends.
-    """
-    windows: list[Near] = []
-    seen = 1 if listed else None  # windows do not depend on the number itself
-    for part, epsilon in parts.items():
-        if part != "count":
-            step = next(_programs(column, part, wanted.levels, epsilon, seen))
-            windows += [near for near in step.windows if near.span == EVERYTHING and near not in windows]
-        seen = 1
-    return Request(windows=tuple(windows))
 
 
 def _counted(epsilon: Fraction) -> Program[int]:

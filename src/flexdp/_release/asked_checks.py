@@ -12,7 +12,7 @@ from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, Domain, sequence
 from flexdp._core.exact import Number, exact, number_text
 from flexdp._core.faults import concealed
 from flexdp._core.text import safe_repr
-from flexdp._release.asked import Asked, Column, Result, answer, first_request
+from flexdp._release.asked import Asked, Column, Result, answer
 from flexdp._release.asking import AskedBudget, Wanted, asks, ends_of, scale_of, wanted
 from flexdp._release.capped import reports_of
 from flexdp._release.columns import sorted_groups
@@ -23,9 +23,9 @@ from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.ranks import EVERYTHING, Span
 
 if TYPE_CHECKING:
-    from flexdp.sharp.ranks import Ranks, Request
+    from flexdp.sharp.ranks import Ranks
     from flexdp.tables import Counting, Table
-    from flexdp.tables.ranked import GroupedRanks
+    from flexdp.tables.ranks import GroupedRanks
 
 __all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups", "of_units"]
 
@@ -200,7 +200,7 @@ def asked_query(
     With a ``cap_report`` that of the units that the cap touches follows.
     """
     from flexdp.tables import query_of
-    from flexdp.tables.rank_text import rank_query_of
+    from flexdp.tables.ranks import rank_query_of
 
     bars = [query_of(table, [counting], dialect)] if bucketed else []
     lists = lists_groups(spec, bucketed=bucketed)
@@ -258,8 +258,7 @@ def asked_of(
                 listed: Mapping[tuple[Any, ...], int | None] = _listed(ranks, spec, budget.listing)
             else:
                 listed = dict.fromkeys([()] if groups is None else groups)
-            first = first_request(asked, parts, column, listed=budget.listing is not None)
-            for group, own in _groups_of(ranks, spec, list(listed), first):
+            for group, own in _groups_of(ranks, spec, list(listed)):
                 results[group] = answer(asked, parts, column, own, Bits(), listed=listed[group])
         return {group: results[group] for group in listed}
 
@@ -267,14 +266,14 @@ def asked_of(
 
 
 def _groups_of(
-    ranks: GroupedRanks, spec: Spec, groups: Sequence[tuple[Any, ...]], first: Request
+    ranks: GroupedRanks, spec: Spec, groups: Sequence[tuple[Any, ...]]
 ) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
     """Each group with its ranks; the whole column without groups."""
     if not spec.by:
         yield (), ranks
         return
     keys = {group_index(group): group for group in groups}
-    for key, own in ranks.together(list(keys), first):
+    for key, own in ranks.together(list(keys)):
         yield keys[key], own
 
 

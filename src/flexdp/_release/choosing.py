@@ -27,7 +27,7 @@ from flexdp.sharp.ranks import Ranks
 
 if TYPE_CHECKING:
     from flexdp.tables import Counting, Table
-    from flexdp.tables.ranked import GroupedRanks
+    from flexdp.tables.ranks import GroupedRanks
 
 __all__ = ["automatic_query", "drawn_caps", "released_automatically"]
 
@@ -110,7 +110,7 @@ def drawn_caps(table: Table, counting: Counting, released: Release, epsilon: Fra
 def automatic_query(question: Prepared, dialect: str | None) -> str:
     """Return the statements that automatic buckets run; nothing is run."""
     from flexdp.tables import query_of
-    from flexdp.tables.rank_text import rank_query_of
+    from flexdp.tables.ranks import rank_query_of
 
     shown = [rank_query_of(question.table, question.counting, dialect=dialect)]
     if question.spec.max_buckets_per_unit > 1:

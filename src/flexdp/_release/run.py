@@ -272,9 +272,7 @@ def _opened(
     from flexdp.tables.ahead import opened_ahead
     from flexdp.tables.ranks import open_ranks
 
-    openings: list[Opening[Any]] = [
-        partial(open_ranks, question.table, counting, often=True) for question, counting in automatic
-    ]
+    openings: list[Opening[Any]] = [partial(open_ranks, question.table, counting) for question, counting in automatic]
     if others:
         countings = _with_units([(_salted(each.counting), cap) for each, _, cap in others])
         count = partial(_counted, others[0][0].table, countings)

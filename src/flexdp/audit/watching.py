@@ -141,8 +141,7 @@ def watched(watch: Watch) -> Iterator[None]:
 
 def _noting(watch: Watch, draw: Callable[..., Any]) -> Callable[..., Any]:
     def noted(mechanism: Any, data: Any, bits: Any) -> Any:
-        seen = data.listed() if isinstance(mechanism, ExponentialQuantile) else data
-        return watch.step(mechanism, seen, lambda: draw(mechanism, data, bits))
+        return watch.step(mechanism, data, lambda: draw(mechanism, data, bits))
 
     return noted
 

@@ -6,7 +6,7 @@ Nothing is kept between two calls: no pool that a forked process or another thre
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import accumulate
 
 from flexdp.errors import InputError
@@ -85,33 +85,6 @@ class Bits:
             The outcome.
         """
         return self.below(whole) < part
-
-    def accept_between(self, least: int, most: int, part: Callable[[], int], whole: int) -> bool:
-        """Return True with probability part/whole, from the same bits as :meth:`accept`.
-
-        Parameters
-        ----------
-        least, most : int
-            Between which the part lies.
-        part : callable
-            Finds it, where that matters.
-        whole : int
-            At least 1.
-
-        Returns
-        -------
-        bool
-            The outcome.
-
-        Examples
-        --------
-        >>> Bits(lambda size: b"\\x40" * size).accept_between(2, 5, lambda: 3, 8)
-        True
-        """
-        if least == most:
-            return self.accept(most, whole)
-        drawn = self.below(whole)
-        return drawn < least or (drawn < most and drawn < part())
 
     def choose(self, weights: Iterable[int]) -> int:
         """Draw a position with probability proportional to its integer weight.

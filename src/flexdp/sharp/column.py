@@ -1,28 +1,86 @@
-"""A column in memory: sorted once, then every request is a few binary searches."""
+"""A private column in pieces: neighbouring values with their number of records, looked into only where it matters.
+
+    values   0.5 0.7 | 1.1 1.1 1.1 | 2.0 2.4 2.9 | 7.0        piece   low  high  records  before it
+                                                                0     0.5  0.7     2        0
+                                                                1     1.1  1.1     3        2     one value: known
+                                                                2     2.0  2.9     3        5
+                                                                3     7.0  7.0     1        8
+
+A cut between two pieces has an exact count at once: before 1.8 there are 5 records. A cut inside a piece, or a wanted
+rank inside one, needs the piece's own values: smaller pieces take its place until everything that a request depends on
+is known. In memory every value is a piece of its own from the start.
+
+Replies are those of the sorted column whatever an engine's arithmetic does, or there is none, because
+
+* all pieces are of one snapshot of the records (the private copy);
+* pieces are disjoint and in order, and the parts of a piece have as many records as it had: both are checked here;
+* nothing is assumed of how an engine puts records into pieces;
+* a tally is the same sum wherever it is computed: engines and :func:`places_on` do the same operations on doubles and
+  on 64-bit integers, so that which of them does never matters (wide integers, which engines cast, stay there);
+* ``Request.enough`` lets a count be approximate only where that many records lie on both sides.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.faults import FaultError
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
-from flexdp.sharp.many_cuts import ManyCuts
 from flexdp.sharp.ranks import Near, Reply, Request, Tally, Window
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
-__all__ = ["Column", "native", "tallied"]
+__all__ = ["CROWDED", "EXACT_TALLY", "Column", "Pieces", "Records", "array_of", "native", "places_on"]
 
+CROWDED = 1 << 14  # records of a piece that is split before its values are listed
+EXACT_TALLY = 2**61  # ladders of integers that end before it are computed in integers, others in doubles
 _LARGEST = 2**63 - 1
-_MANY = 64  # cuts that are compared at once
 _SAFE_TOTAL = 2**56  # beyond it ranks in finer units would leave 64 bits
 
 
+class Pieces(NamedTuple):
+    """Pieces of a column: arrays of doubles, 64-bit integers or, where those are too short, Python's."""
+
+    low: NDArray[Any]
+    high: NDArray[Any]
+    records: NDArray[Any]
+    cell: NDArray[Any]  # by which an engine finds their records again
+
+    def at(self, which: Any) -> Pieces:
+        """Return some of the pieces."""
+        return Pieces(*(part[which] for part in self))
+
+    def in_order(self) -> Pieces:
+        """Sort pieces, and refuse those that overlap."""
+        found = self.at(np.argsort(self.low, kind="stable"))
+        if (found.low > found.high).any() or (found.high[:-1] >= found.low[1:]).any():
+            raise FaultError("pieces that overlap")
+        return found
+
+    def __repr__(self) -> str:
+        return "<Pieces>"  # their content is private
+
+
+class Records(Protocol):
+    """The records of a column where they are."""
+
+    def everything(self, total: int) -> Pieces | None:
+        """Return all values, if so many records are few enough for that."""
+
+    def look(self, pieces: Pieces, *, split: bool) -> Pieces:
+        """Return the values of some pieces, or with ``split`` smaller pieces of each, in any order."""
+
+    def tally(self, wanted: Tally) -> int:
+        """Return the sum of all records' places on a public ladder."""
+
+
 class Column:
-    """The readable values of one column, in order.
+    """The readable values of one column, on every engine and in memory.
 
     NaN, infinities and NaT are left out; magnitudes below 10^−30 count as 0 and beyond 10^39 as ±10^39.
 
@@ -34,32 +92,39 @@ class Column:
     (3, [1, 3])
     """
 
-    __slots__ = ("_scale", "_upto", "_values")
+    __slots__ = ("_base", "_hidden", "_pieces", "_records", "_scale")
 
-    def __init__(self, scale: Scale, values: NDArray[Any], upto: NDArray[Any] | None = None) -> None:
-        # ``values`` ascending; with ``upto`` they are distinct, and it holds how many records lie up to each.
-        self._scale, self._values, self._upto = scale, values, upto
+    def __init__(self, scale: Scale, pieces: Pieces, records: Records | None = None) -> None:
+        self._scale, self._records = scale, records
+        self._set(pieces)
+
+    def _set(self, pieces: Pieces) -> None:
+        self._pieces = pieces
+        self._base = np.concatenate((pieces.records[:0], [0], np.cumsum(pieces.records)))  # running totals
+        self._hidden = None if pieces.low is pieces.high else pieces.low != pieces.high
+        if self._hidden is not None and not self._hidden.any():
+            self._hidden = None
 
     @classmethod
-    def from_values(cls, values: Iterable[Any] | NDArray[Any]) -> Column:
+    def from_values(cls, values: Iterable[Any] | NDArray[Any], records: Records | None = None) -> Column:
         """Sort single records.
 
         Parameters
         ----------
         values : array or iterable
             Numbers, integers of any size, or a datetime64 array (days count in days, anything else in microseconds).
+        records : Records, optional
+            Where they came from, and tallies are computed.
 
         Returns
         -------
         Column
         """
         scale, given = native(values)
-        ordered = np.sort(given)
-        if scale is NUMBERS:
-            ordered = _readable(ordered)
-        elif ordered.dtype == object and len(ordered):
-            ordered = np.clip(ordered, -scale.limit, scale.limit)
-        return cls(scale, ordered)
+        ordered = _readable(scale, np.sort(given))
+        first = np.flatnonzero(_is_new(ordered))
+        kept = ordered if len(first) == len(ordered) else ordered[first]
+        return cls(scale, _single(kept, np.diff(first, append=len(ordered))), records)
 
     @classmethod
     def from_histogram(cls, histogram: Histogram) -> Column:
@@ -92,156 +157,152 @@ class Column:
         Column
         """
         scale, keys = native(values)
-        if scale is not NUMBERS:
-            order = np.argsort(keys, kind="stable")
-            keys, counts = keys[order], counts[order]
-        else:
-            kept = np.isfinite(keys)
-            keys, counts = keys[kept], counts[kept]
-            order = np.argsort(keys, kind="stable")
-            keys, counts = _readable(keys[order]), counts[order]
-        first = np.ones(len(keys), dtype=bool)
-        first[1:] = keys[1:] != keys[:-1]  # tiny and huge ones have become equal
+        if scale is NUMBERS:
+            there = np.isfinite(keys)
+            keys, counts = keys[there], counts[there]
+        order = np.argsort(keys, kind="stable")
+        keys, counts = _readable(scale, keys[order]), counts[order]
         if sum(counts.tolist()) > _SAFE_TOTAL:
             counts = counts.astype(object)
-        upto = np.cumsum(counts)
-        last = np.append(first[1:], True)
-        return cls(scale, keys[first], upto[last[: len(keys)]])
+        first = np.flatnonzero(_is_new(keys))  # tiny and huge ones have become equal
+        merged = np.add.reduceat(counts, first) if len(first) else counts[:0]
+        return cls(scale, _single(keys[first], merged))
 
     @property
     def scale(self) -> Scale:
         """The scale of its values."""
         return self._scale
 
+    @property
+    def total(self) -> int:
+        """The number of records."""
+        return int(self._base[-1])
+
+    def __repr__(self) -> str:
+        return "<Column>"  # its content is private
+
     def fetch(self, request: Request) -> Reply:
-        """Answer one request.
+        """Answer one request: look into pieces until everything that it depends on is known, then read it off.
 
         Parameters
         ----------
         request : Request
-            Cuts and windows.
+            Cuts, windows and tallies.
 
         Returns
         -------
         Reply
         """
+        while len(which := self._needed(request)):
+            self._look(which)
+        before, _ = self._places(request.cuts)
         return Reply(
-            total=self._total,
-            before=self._before(request.cuts),
-            windows=[self._window(wanted) for wanted in request.windows],
-            tallies=[self._tally(wanted) for wanted in request.tallies],
+            total=self.total,
+            before=self._base[before].tolist(),
+            windows=[self._window(near) for near in request.windows],
+            tallies=[self._tally(tally) for tally in request.tallies],
         )
 
-    def at(self, places: Sequence[int]) -> list[Any]:
-        """Return the records of some places, the first being 0; of a column of single records.
+    def _needed(self, request: Request) -> NDArray[np.int64]:
+        """Return the places of the pieces that a request depends on and whose values are not known yet."""
+        if self._hidden is None:
+            return _NONE
+        base, marked = self._base, np.zeros(len(self._hidden), dtype=bool)
+        place, inside = self._places(request.cuts)
+        place = place[inside]
+        if request.enough is not None:  # elsewhere the count before the piece will do
+            place = place[(base[place] < request.enough) | (self.total - base[place + 1] < request.enough)]
+        marked[place] = True
+        for near in request.windows:
+            start, stop = self._around(near, marked)
+            marked[start:stop] = True
+        return np.flatnonzero(marked & self._hidden)
 
-        Parameters
-        ----------
-        places : sequence of int
-            The places.
+    def _around(self, near: Near, marked: NDArray[np.bool_]) -> tuple[int, int]:
+        """Return the pieces that may hold a wanted rank, and mark those that an end of the span divides.
 
-        Returns
-        -------
-        list of numbers
+        Such an end lies between the records before its piece and those up to the end of it. The wanted ranks grow with
+        both ends of the span, so that limits of the ends give limits of the ranks.
         """
-        found: list[Any] = self._values[np.asarray(places, dtype=np.int64)].tolist()
-        return found
+        base, (first, last), divided = self._base, *self._ends(near)
+        marked[[place for place, inside in zip((first, last), divided, strict=True) if inside]] = True
+        lowest = math.floor(_goal(near, base[first], base[last])) - near.reach
+        highest = math.ceil(_goal(near, base[first + divided[0]], base[last + divided[1]])) + near.reach + 1
+        start = max(first, int(np.searchsorted(base[1:], lowest, side="left")))
+        return start, min(last + divided[1], int(np.searchsorted(base[:-1], highest, side="right")))
 
-    def between(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the records from one place up to, not including, another; of a column of single records.
+    def _replace(self, which: NDArray[np.int64], parts: Pieces) -> None:
+        """Put parts in the place of pieces; they must have as many records."""
+        old = self._pieces.at(which)
+        inside = np.searchsorted(old.high, parts.high, side="left")
+        if len(inside) and inside.max() == len(old.high):
+            raise FaultError("records beyond their piece")
+        if not np.array_equal(np.bincount(inside, weights=parts.records, minlength=len(old.high)), old.records):
+            raise FaultError("parts with other records")
+        rest = self._pieces.at(np.delete(np.arange(len(self._pieces.low)), which))
+        self._set(Pieces(*(np.concatenate(both) for both in zip(rest, parts, strict=True))).in_order())
 
-        Parameters
-        ----------
-        start, stop : int
-            The places, the first being 0.
+    def _look(self, which: NDArray[np.int64]) -> None:
+        assert self._records is not None, "in memory all values are known"
+        if (found := self._records.everything(self.total)) is not None:
+            self._replace(np.arange(len(self._pieces.low)), found)
+            return
+        crowded = self._pieces.records[which] > CROWDED
+        split = bool(crowded.any())
+        which = which[crowded] if split else which
+        self._replace(which, self._records.look(self._pieces.at(which), split=split))
 
-        Returns
-        -------
-        array
-        """
-        return self._values[start:stop]
-
-    def __repr__(self) -> str:
-        return "<Column>"  # its content is private
-
-    @property
-    def _total(self) -> int:
-        if self._upto is None:
-            return len(self._values)
-        return int(self._upto[-1]) if len(self._upto) else 0
-
-    def _places(self, cuts: Sequence[int]) -> NDArray[np.int64]:
-        """Return the number of stored values before each cut."""
-        size = len(self._values)
-        places: NDArray[np.int64] = np.zeros(len(cuts), dtype=np.int64)
-        if not size:
-            return places
-        least, most = (self._scale.units(value) for value in (self._values[0], self._values[-1]))
-        if len(cuts) > _MANY:
-            many = ManyCuts(cuts)
-            beyond = many.above(most)
-            places[beyond] = size
-            inside = np.flatnonzero(many.above(least) & ~beyond).tolist()
-        else:
-            places[[place for place, cut in enumerate(cuts) if cut > most]] = size
-            inside = [place for place, cut in enumerate(cuts) if least < cut <= most]
-        # Between two stored values a cut is one that the array's type can hold.
-        within = [cuts[place] for place in inside]
+    def _places(self, cuts: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the number of pieces before each cut, and whether it divides the next one."""
+        low, high = self._pieces.low, self._pieces.high
+        place, inside = np.zeros(len(cuts), dtype=np.int64), np.zeros(len(cuts), dtype=bool)
+        if not len(low) or not len(cuts):
+            return place, inside
+        near = _between(cuts, self._scale.units(low[0]), self._scale.units(high[-1]), place, len(low))
+        within = [cuts[i] for i in near]  # between two stored values a cut is one that the array's type can hold
         if self._scale is NUMBERS:
             wanted: Any = np.array([self._scale.first_double(cut) for cut in within], dtype=np.float64)
         else:
-            wanted = np.array([*within, None], dtype=object)[:-1].astype(self._values.dtype)
-        places[inside] = np.searchsorted(self._values, wanted, side="left")
-        return places
+            wanted = array_of(within, low.dtype)
+        place[near] = np.searchsorted(high, wanted, side="left")
+        inside[near] = low[place[near]] < wanted
+        return place, inside
 
-    def _before(self, cuts: Sequence[int]) -> list[int]:
-        places = self._places(cuts)
-        if self._upto is None:
-            return [int(place) for place in places.tolist()]
-        found: list[int] = np.concatenate((self._upto[:0], [0], self._upto))[places].tolist()
-        return found
+    def _ends(self, near: Near) -> tuple[tuple[int, int], tuple[bool, bool]]:
+        """Return the places of a span's two ends, and whether they divide a piece."""
+        low, high = near.span.low, near.span.high
+        place, inside = self._places([end for end in (low, high) if end is not None])
+        ends = list(zip(place.tolist(), inside.tolist(), strict=True))
+        first = (0, False) if low is None else ends[0]
+        last = (len(self._pieces.low), False) if high is None else ends[-1]
+        last = max(first, last, key=lambda end: end[0])
+        return (first[0], last[0]), (first[1], last[1])
 
-    def _window(self, wanted: Near) -> Window:
-        low, high = wanted.span.low, wanted.span.high
-        first = 0 if low is None else int(self._places((low,))[0])
-        last = len(self._values) if high is None else max(first, int(self._places((high,))[0]))
-        return self._sorted_window(wanted, first, last) if self._upto is None else self._counted(wanted, first, last)
-
-    def _sorted_window(self, wanted: Near, first: int, last: int) -> Window:
-        total = last - first
-        lowest, highest = wanted.ranks(total)
-        part = self._values[first + max(0, lowest - 1) : first + max(0, min(total, highest + 1))]
-        if not len(part):
-            return Window(self._scale, part, _NONE, _NONE, total)
-        new = np.flatnonzero(np.concatenate(([True], part[1:] != part[:-1])))
-        values = part[new]
-        offset = max(0, lowest - 1)
-        below = new.astype(np.int64) + offset
-        # The outermost values may have more records than the part shows.
-        below[0] = np.searchsorted(self._values[first:last], values[0], side="left")
-        end = np.searchsorted(self._values[first:last], values[-1], side="right")
-        return Window(self._scale, values, below, np.append(below[1:], np.int64(end)), total)
-
-    def _counted(self, wanted: Near, first: int, last: int) -> Window:
-        assert self._upto is not None
-        base = self._upto[first - 1] if first else 0
-        upto = self._upto[first:last] - base
-        total = int(upto[-1]) if len(upto) else 0
-        lowest, highest = wanted.ranks(total)
-        below = np.concatenate((upto[:0], [0], upto[:-1])) if len(upto) else upto
+    def _window(self, near: Near) -> Window:
+        (first, last), _ = self._ends(near)
+        base = self._base[first : last + 1] - self._base[first]
+        below, upto, total = base[:-1], base[1:], int(base[-1])
+        lowest, highest = near.ranks(total)
         start, stop = np.searchsorted(upto, lowest, side="left"), np.searchsorted(below, highest, side="right")
-        stop = max(start, stop)
-        return Window(self._scale, self._values[first:last][start:stop], below[start:stop], upto[start:stop], total)
+        kept = slice(start, max(start, stop))
+        return Window(self._scale, self._pieces.low[first:last][kept], below[kept], upto[kept], total)
 
     def _tally(self, wanted: Tally) -> int:
-        if self._upto is None:
-            return tallied(self._values, wanted, self._scale)
-        places = _places_on(self._values, wanted, self._scale)
-        counts = np.diff(self._upto, prepend=0)
-        return sum(place * count for place, count in zip(places.tolist(), counts.tolist(), strict=True))
+        known = self._hidden is None and self._pieces.low.dtype != object
+        if self._records is not None and not known:
+            return self._records.tally(wanted)
+        places = places_on(self._pieces.low, wanted, self._scale)
+        if len(places) and len(places) * wanted.cells < _LARGEST and self._pieces.records.dtype != object:
+            return int((places * self._pieces.records).sum())
+        return sum(place * count for place, count in zip(places.tolist(), self._pieces.records.tolist(), strict=True))
 
 
-_NONE = np.zeros(0, dtype=np.int64)
+_NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+
+def array_of(values: Iterable[Any], dtype: Any = object) -> NDArray[Any]:
+    """Return an array of one dimension; of objects, whatever they are."""
+    return np.array([*values, None], dtype=object)[:-1].astype(dtype, copy=False)
 
 
 def native(values: Iterable[Any] | NDArray[Any]) -> tuple[Scale, NDArray[Any]]:
@@ -251,7 +312,7 @@ def native(values: Iterable[Any] | NDArray[Any]) -> tuple[Scale, NDArray[Any]]:
         raise InputError("values", "must be a flat array or list")
     kind = given.dtype.kind
     if kind == "f":
-        return NUMBERS, given.astype(np.float64, copy=False) if given.dtype != np.float32 else _wide(given)
+        return NUMBERS, given.astype(np.float64, copy=False)  # what every engine casts single precision to
     if kind in "bi":
         return INTEGERS, given.astype(np.int64, copy=False)
     if kind == "u":
@@ -265,37 +326,29 @@ def native(values: Iterable[Any] | NDArray[Any]) -> tuple[Scale, NDArray[Any]]:
     raise InputError("values", "must be numbers, integers or dates")
 
 
-def tallied(values: NDArray[Any], wanted: Tally, scale: Scale) -> int:
-    """Return the sum of the places of readable values, in any order."""
-    return int(_places_on(values, wanted, scale).sum()) if len(values) else 0
-
-
-def _places_on(values: NDArray[Any], wanted: Tally, scale: Scale) -> NDArray[Any]:
-    """Each value's place on a ladder of equal steps."""
-    if not scale.integral:
-        low, step = float(scale.value(wanted.low)), float(scale.value(wanted.step))
-        return np.clip(np.rint((values - low) / step), 0, wanted.cells).astype(np.int64)
-    if max(abs(wanted.low), abs(wanted.high)) > _LARGEST // 4:
-        values = values.astype(object)
-    clipped = np.clip(values, wanted.low, wanted.high)
-    return np.asarray((clipped - wanted.low + wanted.step // 2) // wanted.step)
-
-
 def _array(values: Iterable[Any]) -> NDArray[Any]:
     listed = list(values)
     if listed and all(isinstance(value, int) and not isinstance(value, bool) for value in listed):
-        big = any(abs(value) > _LARGEST for value in listed)
-        return np.array([*listed, None], dtype=object)[:-1] if big else np.array(listed, dtype=np.int64)
+        return array_of(listed, object if any(abs(value) > _LARGEST for value in listed) else np.int64)
     return np.asarray(listed, dtype=None if listed else np.float64)
 
 
-def _wide(given: NDArray[Any]) -> NDArray[np.float64]:
-    """Single precision as double, which is what every engine casts it to."""
-    return given.astype(np.float64)
+def _single(values: NDArray[Any], counts: NDArray[Any]) -> Pieces:
+    """Make a piece of each value."""
+    return Pieces(values, values, counts, np.broadcast_to(np.int8(0), len(values)))
 
 
-def _readable(ordered: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sorted doubles without NaN and infinities; tiny ones are 0, huge ones ±1e39. Changes its argument."""
+def _is_new(ordered: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which values differ from the one before them."""
+    new = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return new
+
+
+def _readable(scale: Scale, ordered: NDArray[Any]) -> NDArray[Any]:
+    """Return sorted values within the limits of their scale, without NaN and infinities; tiny doubles are 0."""
+    if scale is not NUMBERS:
+        return np.clip(ordered, -scale.limit, scale.limit) if ordered.dtype == object and len(ordered) else ordered
     first = int(np.searchsorted(ordered, -np.inf, side="right"))
     last = int(np.searchsorted(ordered, np.inf, side="left"))
     kept = ordered[first:last]
@@ -304,3 +357,36 @@ def _readable(ordered: NDArray[np.float64]) -> NDArray[np.float64]:
     kept[: np.searchsorted(kept, -1e39, side="left")] = -1e39
     kept[np.searchsorted(kept, 1e39, side="right") :] = 1e39
     return kept
+
+
+def _between(cuts: Sequence[int], least: int, most: int, place: NDArray[np.int64], size: int) -> list[int]:
+    """Return which cuts lie above the least and up to the greatest value; mark the places of those above that.
+
+    A ladder has thousands of cuts, most of them beyond all values, so they are compared as doubles, and exactly only
+    where those are equal.
+    """
+    nearest = np.array(cuts, dtype=np.float64)
+    below, above = nearest < float(least), nearest > float(most)
+    for i in np.flatnonzero((nearest == float(least)) | (nearest == float(most))).tolist():
+        below[i], above[i] = cuts[i] <= least, cuts[i] > most
+    place[above] = size
+    inside: list[int] = np.flatnonzero(~below & ~above).tolist()
+    return inside
+
+
+def _goal(near: Near, first: Any, last: Any) -> Any:
+    """Return the goal as a rank among all records, where a span begins and ends after so many of them."""
+    first, last = int(first), int(last)
+    goal = (1 - near.goal.level) * first + near.goal.level * last + near.goal.offset
+    return min(max(goal, first), last)
+
+
+def places_on(values: NDArray[Any], wanted: Tally, scale: Scale) -> NDArray[Any]:
+    """Return each value's place on a ladder of equal steps, as the statement of a tally computes it."""
+    if scale.integral and max(abs(wanted.low), abs(wanted.high)) < EXACT_TALLY:
+        clipped = np.clip(values, wanted.low, wanted.high)
+        return np.asarray((clipped - wanted.low + wanted.step // 2) // wanted.step)
+    low, high, step = (float(scale.value(part)) for part in (wanted.low, wanted.high, wanted.step))
+    inside = np.maximum(np.minimum(values.astype(np.float64), high), low)
+    places = np.floor((inside - low) / step + 0.5).astype(np.int64)
+    return np.asarray(np.minimum(np.maximum(places, 0), wanted.cells))

@@ -6,8 +6,8 @@ cut into blocks, in which the loss stays between two public limits: choose a blo
 largest g, a candidate in it by the prior, and keep it with probability g / largest g, else begin again. The candidate
 that is kept follows the law prior × g exactly, whatever the blocks and the number of values in the window.
 
-A block ends at the record of a certain rank, or a little further from the goal, so a draw looks at a few records of
-the window, and at those around the candidates that it tries. Far from the goal, where candidates are unlikely, the rest
+A block ends at the record of a certain rank, so a draw looks at a few records of the window, and at those around the
+candidates that it tries. Far from the goal, where candidates are unlikely, the rest
 of each side is one block at first. Once it is chosen, it is cut, too: its parts weigh less together, and with the
 weight that is missing all begins again. The empty space beyond the first and the last record, which may weigh more than
 all the rest, is a block with one loss.
@@ -30,13 +30,12 @@ from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import Decay, decay
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Listed, Prior
-from flexdp.sharp.ranks import EVERYTHING, Looked, Near, Ranks, Request, Span, Window
+from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Window
 
 __all__ = ["ExponentialQuantile", "Segment"]
 
 _NEAR = (0, 1, 2, 3, 6, 12, 24)  # where blocks begin, in losses over which g falls by a factor of two
 _FAR = 4  # the length of all others
-_SLACK = 1  # lengths by which a block may be longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +109,7 @@ class ExponentialQuantile:
     def near(self) -> Near:
         """The window that the mechanism needs: as far as its table reaches, always."""
         depth = Decay.depth_for(self.epsilon, self.goal.sensitivity) if self.depth is None else self.depth
-        return Near(
-            goal=self.goal,
-            reach=-(-depth // self.goal.units) + 1,
-            span=self.span,
-            losses=tuple(self._limits(depth, every=False)[1:]),
-            slack=self._slack,
-        )
+        return Near(goal=self.goal, reach=-(-depth // self.goal.units) + 1, span=self.span)
 
     def sample(self, ranks: Ranks, bits: Bits) -> int | None:
         """Fetch the window of a column and draw.
@@ -135,12 +128,12 @@ class ExponentialQuantile:
         """
         return self.draw(ranks.fetch(Request(windows=(self.near,))).windows[0], bits)
 
-    def draw(self, window: Looked, bits: Bits) -> int | None:
+    def draw(self, window: Window, bits: Bits) -> int | None:
         """Draw a candidate.
 
         Parameters
         ----------
-        window : Looked
+        window : Window
             As :attr:`near` asks for.
         bits : Bits
             The source of randomness.
@@ -150,8 +143,7 @@ class ExponentialQuantile:
         int or None
             The chosen candidate in units; None if the span holds no candidate.
         """
-        if isinstance(window, Window):  # others count when they are asked, and there is nothing to check
-            self._check(window)
+        self._check(window)
         blocks = self._blocks(window, every=False)
         while blocks:
             found = blocks[bits.choose([block.weight for block in blocks])]
@@ -166,11 +158,6 @@ class ExponentialQuantile:
                 return candidate
         return None
 
-    @property
-    def _slack(self) -> int:
-        """How many records further from the goal blocks may begin; with more of them, more candidates are refused."""
-        return _SLACK * _length(self.epsilon, self.goal.sensitivity) // self.goal.units
-
     def _limits(self, depth: int, *, every: bool) -> list[int]:
         """Losses where blocks begin, from 0 to at most K, from where on all candidates weigh the same."""
         length = _length(self.epsilon, self.goal.sensitivity)
@@ -179,12 +166,12 @@ class ExponentialQuantile:
             return near
         return [*near, *range(near[-1] + _FAR * length, depth, _FAR * length), depth]
 
-    def _blocks(self, window: Looked, *, every: bool) -> list[_Block]:
+    def _blocks(self, window: Window, *, every: bool) -> list[_Block]:
         """Cut the candidates into blocks that weigh something; without ``every`` the rest of each side is one.
 
         What lies beyond the first and the last record is empty, and a block of its own: its loss is known.
         """
-        table, short, exact = self.table, self._short(window), not self._slack
+        table, short = self.table, self._short(window)
         limits = self._limits(table.depth, every=every)
         last = len(limits) - 1
         lower, upper = self._cuts(window, limits)
@@ -205,7 +192,7 @@ class ExponentialQuantile:
             index, side = abs(away), (away > 0) - (away < 0)
             empty = index > last
             least = min(beyond[side], table.depth) if empty else limits[index]
-            single = exact and index < last and limits[index + 1] - least == 1
+            single = index < last and limits[index + 1] - least == 1
             blocks.append(
                 _Block(
                     weight=mass * table.weight(least + short),
@@ -222,48 +209,36 @@ class ExponentialQuantile:
             blocks.append(_Block(weight, self.edge, self.edge + 1, table.depth, flat=True))
         return blocks
 
-    def _keeps(self, window: Looked, candidate: int, most: int, bits: Bits) -> bool:
-        """Keep a candidate with probability g / the largest g of its block; its exact loss may not matter."""
-        table, goal = self.table, self.goal
-        target, short = goal.target(window.total), self._short(window)
-        least, most_records = window.within(candidate)
+    def _keeps(self, window: Window, candidate: int, most: int, bits: Bits) -> bool:
+        """Keep a candidate with probability g / the largest g of its block."""
+        below, upto = window.counts(candidate)
+        loss = self.goal.loss(below, upto, self.goal.target(window.total)) + self._short(window)
+        return bits.accept(self.table.weight(loss), most)
 
-        def weight(below: int, upto: int) -> int:
-            return table.weight(goal.loss(below, upto, target) + short)
-
-        return bits.accept_between(
-            weight(most_records[0], least[1]),
-            weight(least[0], most_records[1]),
-            lambda: weight(*window.counts(candidate)),
-            most,
-        )
-
-    def _cuts(self, window: Looked, limits: Sequence[int]) -> tuple[list[int | None], list[int | None]]:
+    def _cuts(self, window: Window, limits: Sequence[int]) -> tuple[list[int | None], list[int | None]]:
         """Where blocks begin, near the records of some ranks, outwards from the goal: before them below it, else after.
 
-        A block that begins further from the goal has some candidates of the next one, whose loss is larger than its
-        own: they are kept less often. The first and the last record, where they are in the window, end all blocks but
-        one.
+        The first and the last record, where they are in the window, end all blocks but one.
         """
         low, high = self.span.low, self.span.high
         if not window.total:
             return [low] * len(limits), [high] * len(limits)
-        near = Near(goal=self.goal, reach=self.near.reach, losses=tuple(limits[1:]))
-        (below, above), (first, last) = near.ends(window.total), near.shows_ends(window.total)
+        target, units, ranks = self.goal.target(window.total), self.goal.units, self.near.ranks(window.total)
+        first, last = ranks[0] <= 1, window.total <= ranks[1]
         lower, upper = window.around(
-            [max(1, rank) for rank in below] + [1] * first,
-            [min(rank, window.total) for rank in above] + [window.total] * last,
+            [max(1, -(-(target - loss + 1) // units)) for loss in limits[1:]] + [1] * first,
+            [min(-(-(target + loss) // units), window.total) for loss in limits[1:]] + [window.total] * last,
         )
         before = lower if low is None else [max(low, value) for value in lower]
         after = [value + 1 for value in upper] if high is None else [min(high, value + 1) for value in upper]
         return [*before, low], [*after, high]
 
-    def segments(self, window: Looked) -> list[Segment]:
+    def segments(self, window: Window) -> list[Segment]:
         """Return the exact law: runs of candidates with their common factor g, in order.
 
         Parameters
         ----------
-        window : Looked
+        window : Window
             As :attr:`near` asks for.
 
         Returns
@@ -271,10 +246,9 @@ class ExponentialQuantile:
         list of Segment
             Pr[t] ∝ prior(t) × the weight of its segment.
         """
-        listed = window.listed()
-        self._check(listed)
-        losses = self._losses(listed).tolist()
-        cuts = [self._cut(listed, place) for place in range(len(losses))] + [self.span.high]
+        self._check(window)
+        losses = self._losses(window).tolist()
+        cuts = [self._cut(window, place) for place in range(len(losses))] + [self.span.high]
         found = [
             Segment(low, high, self.table.weight(loss)) for low, high, loss in zip(cuts, cuts[1:], losses, strict=False)
         ]
@@ -283,7 +257,7 @@ class ExponentialQuantile:
         edge = self._edge_segment(window)
         return [edge, *found] if self.goal.offset < 0 else [*found, edge]
 
-    def _edge_segment(self, window: Looked) -> Segment:
+    def _edge_segment(self, window: Window) -> Segment:
         """The candidate beside the span."""
         assert self.edge is not None
         loss = max(0, window.total - abs(self.goal.offset))
@@ -292,16 +266,16 @@ class ExponentialQuantile:
     def _mass(self, candidate: int) -> int:
         return self.prior.before(candidate + 1) - self.prior.before(candidate)
 
-    def _short(self, window: Looked) -> int:
+    def _short(self, window: Window) -> int:
         """Records that are wanted beyond the edge and are not there; 0 without an edge."""
         return 0 if self.edge is None else max(0, abs(self.goal.offset) - window.total)
 
-    def law(self, window: Looked) -> dict[int | None, Fraction]:
+    def law(self, window: Window) -> dict[int | None, Fraction]:
         """Return the exact probability of every candidate; the prior must be a short list.
 
         Parameters
         ----------
-        window : Looked
+        window : Window
             As :attr:`near` asks for.
 
         Returns

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.scale import Scale
 
-__all__ = ["EVERYTHING", "Looked", "Near", "Ranks", "Reply", "Request", "Span", "Tally", "Window"]
+__all__ = ["EVERYTHING", "Near", "Ranks", "Reply", "Request", "Span", "Tally", "Window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,38 +54,16 @@ class Near:
         How many ranks on either side are wanted.
     span : Span
         The records that count.
-    losses : tuple of int, optional
-        The losses at whose ranks a draw will look first, ascending, which decides on speed alone.
-    slack : int, optional
-        How many records further from the goal it may look instead, which decides on speed alone, too.
     """
 
     goal: Goal
     reach: int
     span: Span = EVERYTHING
-    losses: tuple[int, ...] = ()
-    slack: int = 0
 
     def ranks(self, records: int) -> tuple[int, int]:
         """Return the lowest and the highest wanted rank among so many records."""
         target = self.goal.target(records)
         return target // self.goal.units - self.reach, -(-target // self.goal.units) + self.reach
-
-    def ends(self, records: int) -> tuple[list[int], list[int]]:
-        """Return where losses begin to exceed those that a draw looks at, among so many records.
-
-        Below the goal, candidates from the record of the first rank on have a smaller loss; above it, candidates
-        after the record of the second have at least that loss.
-        """
-        target, units = self.goal.target(records), self.goal.units
-        return [-(-(target - loss + 1) // units) for loss in self.losses], [
-            -(-(target + loss) // units) for loss in self.losses
-        ]
-
-    def shows_ends(self, records: int) -> tuple[bool, bool]:
-        """Return whether the window shows the first and the last of so many records; a draw looks at them, too."""
-        lowest, highest = self.ranks(records)
-        return records > 0 and lowest <= 1, 0 < records <= highest
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +101,6 @@ class Window:
         found = [self.scale.units(value) for value in self.values[places].tolist()]
         return found[: len(below)], found[len(below) :]
 
-    def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return lower and upper bounds of :meth:`counts`, which here are known."""
-        found = self.counts(candidate)
-        return found, found
-
     def counts(self, candidate: int) -> tuple[int, int]:
         """Return how many records lie below a candidate and up to it; it must lie in the window."""
         place = bisect_left(range(len(self)), candidate, key=self.value)
@@ -136,36 +109,8 @@ class Window:
         below = int(self.below[place])
         return below, int(self.upto[place]) if self.value(place) == candidate else below
 
-    def listed(self) -> Window:
-        """Return the window with all its values, which this one has."""
-        return self
-
     def __repr__(self) -> str:
         return "<Window>"  # its content is private
-
-
-class Looked(Protocol):
-    """What a draw looks at in a window; one that is not listed finds it when it is asked."""
-
-    @property
-    def total(self) -> int:
-        """The number of records in the span."""
-
-    def around(self, below: Sequence[int], above: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return values in units: at or below the records of some ranks, and at or above those of others.
-
-        Ranks begin at 1 and must lie in the window. Between a value and its record there are at most ``Near.slack``
-        other records. The same ranks always get the same values.
-        """
-
-    def within(self, candidate: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return lower and upper bounds of :meth:`counts`."""
-
-    def counts(self, candidate: int) -> tuple[int, int]:
-        """Return how many records lie below a candidate and up to it."""
-
-    def listed(self) -> Window:
-        """Return the window with all its values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +171,7 @@ class Reply:
         The number of readable records.
     before : sequence of int
         How many records lie before each cut.
-    windows : sequence of Looked
+    windows : sequence of Window
         One for each that was asked for.
     tallies : sequence of int
         The sum of each that was asked for.
@@ -234,7 +179,7 @@ class Reply:
 
     total: int
     before: Sequence[int] = ()
-    windows: Sequence[Looked] = ()
+    windows: Sequence[Window] = ()
     tallies: Sequence[int] = ()
 
     def __repr__(self) -> str:

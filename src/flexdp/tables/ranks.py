@@ -1,40 +1,97 @@
-"""Ranks of a column where its records are: the requests of sharp answers, on every source.
+"""Ranks of a column where its records are: engines count, Python ranks.
 
-The records that count are copied once, privately, by one statement that reads, tests, bounds and groups them exactly as
-a count does. Every request is then one statement over the copy. Arrays and lists are sorted in memory instead, and so
-are copies of few records in DuckDB, which lives in this process.
+    records ──▶ keep            one private copy: read, tested, bounded and grouped exactly as a count does
+    copy    ──▶ pieces          SELECT cell, min(v), max(v), count(*) GROUP BY cell: the column in a few thousand pieces
+    pieces  ──▶ values          of few records all of them, by one statement
+            ──▶ put, parts      of many those of the pieces that a request depends on
+    pieces  ──▶ Column.fetch    everything else, in numpy
+
+Arrays and lists, and copies of up to 2^24 records in DuckDB, which lives in this process, are sorted at once instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from flexdp._core.faults import concealed
 from flexdp.buckets.open_edges import OpenEdges
-from flexdp.errors import InputError
+from flexdp.errors import FlexdpError, InputError
 from flexdp.histogram import KeyedHistogram
-from flexdp.sharp.cells import ColumnInMemory
-from flexdp.sharp.ranks import Near, Ranks, Reply, Request, Window
+from flexdp.sharp.column import Column, Pieces, array_of
+from flexdp.sharp.ranks import Ranks, Reply, Request, Tally
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables.counting import Axis, Counted, Counting
-from flexdp.tables.group_ranks import first_together
 from flexdp.tables.interrupts import run
-from flexdp.tables.ranked import NOTHING, Copyable, GroupedRanks, Probed, Sortable
-from flexdp.tables.sorted_ranks import SortedCopy, read_together, read_whole, safely
-from flexdp.tables.sql.rank_query import CROWDED, FINER_BITS, RankQuery, exactly
+from flexdp.tables.sql.rank_query import PARTS, RankQuery, exactly
 from flexdp.tables.sql.workspace import Workspace
 from flexdp.tables.table import Table, histogram_of
 
-__all__ = ["GroupedRanks", "check_ranks", "cuts_within", "open_ranks"]
+__all__ = ["GroupedRanks", "check_ranks", "open_ranks", "rank_query_of"]
 
-SORTED_AT_MOST = 1 << 22  # records of a copy that are sorted in memory, where DuckDB holds them in this process
+FEW = 1 << 20  # records of a column, or of several groups, whose values are fetched together
+SORTED_AT_MOST = 1 << 24  # records that are sorted in this process
 _KINDS = ("integer", "number", "date", "datetime", "boolean")
-_OFTEN = 4  # times as many, where many requests follow
 _T = TypeVar("_T")
+Key = tuple[Any, ...]
+
+
+class GroupedRanks(Protocol):
+    """A private column that answers requests, as a whole or by group.
+
+    Without groups it is a :class:`~flexdp.sharp.ranks.Ranks` itself.
+    """
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the values, which is public."""
+
+    def fetch(self, request: Request) -> Reply:
+        """Answer a request about the whole column; of a column without groups."""
+
+    def together(self, groups: Sequence[Key]) -> Iterator[tuple[Key, Ranks]]:
+        """Return each of several public groups with its ranks, in any order; small ones are read together.
+
+        A key is written as in ``Counting.declared`` and need not occur. Ranks are to be used before the next are asked
+        for.
+        """
+
+    def whole(self) -> Ranks:
+        """Return the ranks of all records that count, whatever their groups."""
+
+    def group_counts(self) -> KeyedHistogram:
+        """Return the private number of readable records, or units, in every group that occurs."""
+
+    def bars(self, buckets: OpenEdges) -> KeyedHistogram:
+        """Return the private number of records, or units, in every bucket of every group that holds any."""
+
+
+@runtime_checkable
+class _Sortable(Protocol):
+    """A table in memory; one of its columns alone is sorted here."""
+
+    def sorted_column(self, counting: Counting) -> Column:
+        """Return the readable values of a column."""
+
+
+@runtime_checkable
+class _Probed(Protocol):
+    """A table whose engine may refuse private copies, whatever its records are."""
+
+    def check_copies(self) -> None:
+        """Refuse a session in which no private copy can be made."""
+
+
+@runtime_checkable
+class _Copyable(Protocol):
+    """A table whose records can be copied privately on its engine."""
+
+    def workspace(self, counting: Counting) -> AbstractContextManager[Workspace]:
+        """Open a session that can make and read private copies."""
 
 
 def check_ranks(table: Table, counting: Counting) -> None:
@@ -60,14 +117,12 @@ def check_ranks(table: Table, counting: Counting) -> None:
     check = getattr(table, "check", None)
     if check is not None:
         check(exactly(counting))
-    if isinstance(table, Probed):
+    if isinstance(table, _Probed):
         table.check_copies()
 
 
 @contextmanager
-def open_ranks(
-    table: Table, counting: Counting, *, often: bool = False, alone: Callable[[], None] = lambda: None
-) -> Iterator[GroupedRanks]:
+def open_ranks(table: Table, counting: Counting, *, alone: Callable[[], None] = lambda: None) -> Iterator[GroupedRanks]:
     """Read the records that count, once, and answer requests about their ranks until closed.
 
     Parameters
@@ -77,8 +132,6 @@ def open_ranks(
     counting
         What counts: one released column, of whose buckets only the bounds matter; columns of groups, all of them or
         the declared ones; units, with the salt of the release.
-    often
-        Many requests will be made, so that sorting a larger copy is worth it.
     alone
         Called before an engine makes a copy: waits until no other one is in use.
 
@@ -107,64 +160,40 @@ def open_ranks(
     """
     check_ranks(table, counting)
     exact = exactly(counting)
-    if isinstance(table, Sortable) and exact.plain:
+    if isinstance(table, _Sortable) and exact.plain:
         yield _Sorted(run(lambda: table.sorted_column(exact), lambda: None))
         return
-    if not isinstance(table, Copyable):
+    if not isinstance(table, _Copyable):
         raise TypeError("a table that can neither be sorted nor copied")
     with _entered(table.workspace(exact)) as workspace:
-        yield _copied(table, exact, workspace, SORTED_AT_MOST * (_OFTEN if often else 1), alone)
+        query, records = table.ranked(exact, workspace.rows, workspace.looked)
+        alone()
+        workspace.keep(workspace.rows, records)
+        yield _Copied(query, workspace)
 
 
 @contextmanager
 def _entered(manager: AbstractContextManager[Workspace]) -> Iterator[Workspace]:
     """Enter and leave a session; failures on the way in and out are the one error, those inside stay as they are."""
-    workspace = safely(manager.__enter__)
+    workspace = _safely(manager.__enter__)
     try:
         yield workspace
     except BaseException:
         with suppress(Exception):  # the failure inside is the one that counts
             manager.__exit__(None, None, None)
         raise
-    safely(lambda: manager.__exit__(None, None, None))
+    _safely(lambda: manager.__exit__(None, None, None))
 
 
-def _copied(
-    table: Table, counting: Counting, workspace: Workspace, sorted_at_most: int, on_its_own: Callable[[], None]
-) -> GroupedRanks:
-    query, records = table.ranked(counting, workspace.rows, workspace.cells)
-    alone = workspace.arrays is not None and not counting.groups and not query.wide and sorted_at_most > 0
-    direct = alone and workspace.rereads
-    few = read_whole(query, workspace, f"({query.as_they_are or records}) AS r", sorted_at_most) if direct else None
-    if few is None:
-        on_its_own()
-        workspace.keep(workspace.rows, records)
-    if alone and not direct:
-        few = read_whole(query, workspace, workspace.rows, sorted_at_most)
-    if few is not None:
-        return _Copied(query, workspace, SortedCopy(query, workspace, (), few))
-    small = False
-    if workspace.arrays is not None:
-        small = int(workspace.ask(f"SELECT count(*) FROM {workspace.rows}")[0][0]) <= sorted_at_most
-    if not small or counting.groups:
-        workspace.keep(workspace.cells, query.grouped())
-    return _Copied(query if small else _finer(query, workspace), workspace, small=small)
-
-
-def _finer(query: RankQuery, workspace: Workspace) -> RankQuery:
-    """Return the statements with finer cells where many different values share one; the replies are the same."""
-    for bits in FINER_BITS:
-        if not int(workspace.ask(query.crowds())[0][0]) or int(workspace.ask(query.crowded())[0][0]) <= CROWDED:
-            break
-        query = replace(query, bits=bits, cells=f"{workspace.cells}_{bits}")
-        workspace.keep(query.cells, query.grouped())
-    return query
+def _safely(work: Callable[[], _T]) -> _T:
+    """Do private work; whatever goes wrong is the one error, whose message never varies."""
+    return concealed(work, passing=(FlexdpError,))
 
 
 class _Sorted:
     """A column that is sorted in memory."""
 
-    def __init__(self, column: ColumnInMemory) -> None:
+    def __init__(self, column: Column) -> None:
         self._column = column
 
     @property
@@ -172,19 +201,12 @@ class _Sorted:
         return self._column.scale
 
     def fetch(self, request: Request) -> Reply:
-        return safely(lambda: self._column.fetch(request))
+        return _safely(lambda: self._column.fetch(request))
 
     def whole(self) -> Ranks:
         return self
 
-    def group(self, key: Sequence[Any]) -> Ranks:  # noqa: ARG002
-        raise _no_groups()
-
-    def together(
-        self,
-        groups: Sequence[tuple[Any, ...]],  # noqa: ARG002
-        first: Request = NOTHING,  # noqa: ARG002
-    ) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
+    def together(self, groups: Sequence[Key]) -> Iterator[tuple[Key, Ranks]]:  # noqa: ARG002
         raise _no_groups()
 
     def group_counts(self) -> KeyedHistogram:
@@ -201,14 +223,20 @@ def _no_groups() -> InputError:
     return InputError("by", "is missing: this column has no groups")
 
 
-class _Copied:
-    """A column of a private copy on an engine."""
+def _bars_of(ranks: Ranks, buckets: OpenEdges) -> KeyedHistogram:
+    """Count the records of a column without groups in buckets, from ranks alone."""
+    reply = ranks.fetch(Request(cuts=tuple(ranks.scale.units(start) for start in buckets.starts)))
+    counts = np.diff(np.array([0, *reply.before, reply.total], dtype=np.int64))
+    filled = np.flatnonzero(counts)
+    return KeyedHistogram([filled], counts[filled])
 
-    def __init__(
-        self, query: RankQuery, workspace: Workspace, whole: Ranks | None = None, *, small: bool = False
-    ) -> None:
-        self._query, self._workspace, self._small = query, workspace, small
-        self._whole = whole
+
+class _Copied:
+    """The ranks of a private copy."""
+
+    def __init__(self, query: RankQuery, workspace: Workspace) -> None:
+        self._query, self._workspace = query, workspace
+        self._whole: _Sorted | None = None
 
     @property
     def scale(self) -> Scale:
@@ -224,25 +252,36 @@ class _Copied:
             self._whole = self._ranks(())
         return self._whole
 
-    def group(self, key: Sequence[Any]) -> Ranks:
-        if len(key) != len(self._query.counting.groups):
-            raise InputError("group", f"must have {len(self._query.counting.groups)} values")
-        return self._ranks(tuple(key))
+    def together(self, groups: Sequence[Key]) -> Iterator[tuple[Key, Ranks]]:
+        counted = self.group_counts()
+        sizes = dict(zip(counted.rows(slice(None)), counted.counts.tolist(), strict=True))
+        waiting: list[Key] = []
+        held = 0
+        for group in groups:
+            size = sizes.get(group, 0)
+            if waiting and held + size > FEW:
+                yield from self._small(waiting)
+                waiting, held = [], 0
+            if size > FEW:
+                yield group, self._ranks(group)
+            elif size:
+                waiting.append(group)
+                held += size
+            else:
+                yield group, _Sorted(Column(self.scale, self._no_pieces))
+        yield from self._small(waiting)
 
     def group_counts(self) -> KeyedHistogram:
         if not self._query.counting.groups:
             raise _no_groups()
-        return safely(self._group_counts)
-
-    def _group_counts(self) -> KeyedHistogram:
-        return self._counted(self._query.group_counts(), self._query.counting.groups)
+        return _safely(lambda: self._counted(self._query.group_counts(), self._query.counting.groups))
 
     def bars(self, buckets: OpenEdges) -> KeyedHistogram:
         counting = self._query.counting
         if not counting.groups:
             return _bars_of(self, buckets)
         axes = (*counting.groups, replace(counting.values[0], buckets=buckets))
-        return safely(lambda: self._counted(self._query.bars(buckets), axes))
+        return _safely(lambda: self._counted(self._query.bars(buckets), axes))
 
     def _counted(self, statement: str, axes: Sequence[Axis]) -> KeyedHistogram:
         rows = self._workspace.ask(statement)
@@ -250,117 +289,127 @@ class _Copied:
         keys = []
         for cell, axis in zip(cells, axes, strict=False):
             whole = axis.kind in ("integer", "date") or isinstance(axis.buckets, OpenEdges)
-            keys.append(np.array([*((int(key) if whole else key) for key in cell), None], dtype=object)[:-1])
+            keys.append(array_of((int(key) if whole else key) for key in cell))
         records = np.array(cells[-1], dtype=np.int64)
         return histogram_of(Counted(tuple(keys), records), axes)
 
-    def together(
-        self, groups: Sequence[tuple[Any, ...]], first: Request = NOTHING
-    ) -> Iterator[tuple[tuple[Any, ...], Ranks]]:
-        if self._workspace.arrays is None:
-            yield from first_together(self._query, self._workspace, groups, first, self.group, _window)
+    def _ranks(self, group: Key) -> _Sorted:
+        """Return the ranks of the column, or of a group of many records, in pieces or sorted."""
+        records = _Records(self._query, self._workspace, group)
+        return _Sorted(_safely(records.column))
+
+    def _small(self, groups: Sequence[Key]) -> Iterator[tuple[Key, Ranks]]:
+        """Return groups whose values are fetched by one statement."""
+        if not groups:
             return
-        counted = self.group_counts()
-        sizes = dict(zip(counted.rows(slice(None)), counted.counts.tolist(), strict=True))
-        batch: list[tuple[Any, ...]] = []
-        held = 0
-        for group in groups:
-            size = sizes.get(group, 0)
-            if size > SORTED_AT_MOST:
-                yield group, _OnEngine(self._query, self._workspace, group)
-                continue
-            if batch and held + size > SORTED_AT_MOST:
-                yield from read_together(self._query, self._workspace, batch)
-                batch, held = [], 0
-            batch.append(group)
-            held += size
-        yield from read_together(self._query, self._workspace, batch)
-
-    def _ranks(self, group: tuple[Any, ...]) -> Ranks:
-        if not self._small:
-            return _OnEngine(self._query, self._workspace, group)
-        return SortedCopy(self._query, self._workspace, group)
-
-    def __repr__(self) -> str:
-        return "<Ranks>"  # its content is private
-
-
-def _bars_of(ranks: GroupedRanks, buckets: OpenEdges) -> KeyedHistogram:
-    """Count the records of a column without groups in buckets, from ranks alone."""
-    reply = ranks.fetch(Request(cuts=tuple(ranks.scale.units(start) for start in buckets.starts)))
-    counts = np.diff(np.array([0, *reply.before, reply.total], dtype=np.int64))
-    filled = np.flatnonzero(counts)
-    return KeyedHistogram([filled], counts[filled])
-
-
-class _OnEngine:
-    """The ranks of one group, or of the whole column, by one statement a request."""
-
-    def __init__(self, query: RankQuery, workspace: Workspace, group: tuple[Any, ...]) -> None:
-        self._query, self._workspace, self._group = query, workspace, group
+        found = _safely(lambda: _fetched(self._query, self._workspace, self._query.values_together(groups)))
+        for place, group in enumerate(groups):
+            pieces = found.at(found.cell == place)
+            records = _Records(self._query, self._workspace, group)
+            yield group, _Sorted(_safely(lambda pieces=pieces, records=records: records.of_values(pieces)))  # type: ignore[misc]
 
     @property
-    def scale(self) -> Scale:
-        return self._query.scale
-
-    def fetch(self, request: Request) -> Reply:
-        cuts = cuts_within(self._query, request)
-        rows = self._workspace.ask(self._query.statement(request, cuts, self._group))
-        return safely(lambda: _reply(self._query, request, cuts, rows))
+    def _no_pieces(self) -> Pieces:
+        return _pieces(self._query, [[], [], [], []])
 
     def __repr__(self) -> str:
         return "<Ranks>"  # its content is private
 
 
-def cuts_within(query: RankQuery, request: Request) -> list[int]:
-    """Return the cuts that may have records on both sides, with the ends of all spans."""
-    ends = [end for near in request.windows for end in (near.span.low, near.span.high) if end is not None]
-    return sorted(cut for cut in {*request.cuts, *ends} if query.least < cut <= query.most)
+@dataclass(frozen=True)
+class _Records:
+    """The records of a private copy, or of one of its groups."""
+
+    query: RankQuery
+    workspace: Workspace = field(repr=False)
+    group: Key = field(repr=False)
+
+    def column(self) -> Column:
+        """Return the column in pieces; sorted, where few values are fetched within this process."""
+        if self.workspace.arrays is not None and not self.group and not self.query.wide:
+            found = self.workspace.arrays(self.query.every_value(SORTED_AT_MOST))["v"]
+            if len(found) <= SORTED_AT_MOST:
+                dtype = np.float64 if self.query.scale is NUMBERS else np.int64
+                return Column.from_values(np.ma.getdata(found).astype(dtype, copy=False), self)
+        found = _fetched(self.query, self.workspace, self.query.pieces(self.group))
+        return Column(self.query.scale, found.in_order(), self)
+
+    def of_values(self, pieces: Pieces) -> Column:
+        """Return the column of values that are known."""
+        return Column(self.query.scale, pieces.in_order(), self)
+
+    def everything(self, total: int) -> Pieces | None:
+        """Return all values, if there are few records."""
+        if total > FEW:
+            return None
+        return _fetched(self.query, self.workspace, self.query.values(self.group))
+
+    def look(self, pieces: Pieces, *, split: bool) -> Pieces:
+        """Look into pieces: at their values, or with ``split`` at smaller pieces."""
+        rows = [
+            (place, cell, low, high, PARTS / (high - low))
+            for place, (low, high, _, cell) in enumerate(zip(*(part.tolist() for part in pieces), strict=True))
+        ]
+        self.workspace.put(rows, self.query.value_type)
+        found = _fetched(self.query, self.workspace, self.query.parts(self.group, split=split))
+        return found._replace(cell=pieces.cell[found.cell.astype(np.int64)])
+
+    def tally(self, wanted: Tally) -> int:
+        """Return the sum of all records' places on a public ladder."""
+        return int(self.workspace.ask(self.query.tallied(wanted, self.group))[0][0])
 
 
-def _reply(query: RankQuery, request: Request, cuts: Sequence[int], rows: Sequence[Sequence[Any]]) -> Reply:
-    parts: list[list[Sequence[Any]]] = [[], [], [], []]
-    for row in rows:
-        parts[int(row[0])].append(row)
-    total = int(parts[2][0][2])
-    places = {int(row[1]): int(row[2]) for row in parts[0]}
-    found = {cut: places[place] for place, cut in enumerate(cuts)}
-
-    def before(cut: int) -> int:
-        return found.get(cut, 0 if cut <= query.least else total)
-
-    inside: list[list[Sequence[Any]]] = [[] for _ in request.windows]
-    for row in parts[1]:
-        inside[int(row[1])].append(row)
-    windows = []
-    for near, found_rows in zip(request.windows, inside, strict=True):
-        low = 0 if near.span.low is None else before(near.span.low)
-        high = total if near.span.high is None else max(low, before(near.span.high))
-        windows.append(_window(query.scale, near, found_rows, low, high))
-    tallies = {int(row[1]): int(row[2]) for row in parts[3]}
-    return Reply(
-        total=total,
-        before=[before(cut) for cut in request.cuts],
-        windows=windows,
-        tallies=[tallies[i] for i in range(len(request.tallies))],
-    )
+def _fetched(query: RankQuery, workspace: Workspace, statement: str) -> Pieces:
+    """Run a statement that returns a cell or place, the ends and the number of records of each piece."""
+    if workspace.arrays is not None:
+        return _pieces(query, [np.ma.getdata(part) for part in workspace.arrays(statement).values()])
+    return _pieces(query, list(zip(*workspace.ask(statement), strict=True)) or [[], [], [], []])
 
 
-def _window(scale: Scale, near: Near, rows: Sequence[Sequence[Any]], low: int, high: int) -> Window:
-    """Make a window of exactly the values that were asked for; the engine returns a few more."""
-    lowest, highest = near.ranks(high - low)
-    kept = [
-        (int(row[2]) - low, int(row[3]) - low, row[4])
-        for row in rows
-        if low <= int(row[2]) and int(row[3]) <= high
-        and int(row[3]) - low >= lowest and int(row[2]) - low <= highest
-    ]  # fmt: skip
-    kept.sort(key=lambda row: row[1])
-    below, upto = (np.array([row[i] for row in kept], dtype=np.int64) for i in (0, 1))
-    if scale is NUMBERS:
-        values: Any = np.array([float(row[2]) for row in kept], dtype=np.float64)
+def _pieces(query: RankQuery, columns: Sequence[Any]) -> Pieces:
+    cell, low, high, count = columns
+    if query.wide:
+        low, high = (array_of(map(int, part)) for part in (low, high))
     else:
-        whole = [int(row[2]) for row in kept]
-        wide = any(abs(value) >= 2**63 for value in whole)
-        values = np.array([*whole, None], dtype=object)[:-1] if wide else np.array(whole, dtype=np.int64)
-    return Window(scale, values, below, upto, high - low)
+        dtype = np.float64 if query.scale is NUMBERS else np.int64
+        low, high = (np.asarray(part).astype(dtype) for part in (low, high))
+    return Pieces(low, high, np.asarray(count).astype(np.int64), np.asarray(cell).astype(np.float64))
+
+
+_ROWS, _LOOKED = "flexdp_records", "flexdp_looked"
+
+
+def rank_query_of(table: Table, counting: Counting, *, listing: bool = False, dialect: object = None) -> str:
+    """Return the statements that a program runs, without running them.
+
+    Parameters
+    ----------
+    table
+        The table.
+    counting
+        As in :func:`open_ranks`.
+    listing
+        Show the statement that counts the records of each group, by which groups are listed.
+    dialect
+        The dialect to show them in; that of the table's own engine by default.
+
+    Returns
+    -------
+    str
+        The copy, its pieces, and the values of some of them, with semicolons between them.
+    """
+    from flexdp.tables.sql.translate import ranked_in, shown_in
+
+    check_ranks(table, counting)
+    exact = exactly(counting)
+    if dialect is None:
+        return _text(*table.ranked(exact, _ROWS, _LOOKED), exact, listing=listing)
+    return shown_in(dialect, lambda name: _text(*ranked_in(name, exact, _ROWS, _LOOKED), exact, listing=listing))
+
+
+def _text(query: RankQuery, records: str, exact: Counting, *, listing: bool) -> str:
+    group = () if not exact.groups else tuple(exact.declared[0]) if exact.declared else ("…",) * len(exact.groups)
+    copy = f"CREATE TEMPORARY TABLE {_ROWS} AS\n{records}"
+    listed = [query.group_counts()] if listing else []
+    asked = [query.pieces(group), query.parts(group)]
+    return ";\n\n".join(text + query.dialect.ending for text in (copy, *listed, *asked))

@@ -31,7 +31,7 @@ class Table(Protocol):
     True
     >>> table.count(counting).records.tolist()
     [1, 2]
-    >>> statements, copied = table.ranked(counting, "rows", "cells")
+    >>> statements, copied = table.ranked(counting, "rows", "looked")
     >>> copied.startswith("SELECT")
     True
     """
@@ -68,15 +68,15 @@ class Table(Protocol):
             The SQL text.
         """
 
-    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+    def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read.
 
         Parameters
         ----------
         counting
             What counts; every value is its own bucket.
-        rows, cells
-            The names of the copy and of its cells.
+        rows, looked
+            The names of the copy, and of the table of pieces that are looked into.
 
         Returns
         -------

@@ -66,11 +66,6 @@ class _ClickHouse(Dialect):
     def lookup(self, name: str, values: Sequence[str]) -> Lookup:  # noqa: ARG002
         return Lookup(lambda place: f"[{', '.join(values)}][assumeNotNull({place}) + 1]")
 
-    def listed(self, numbers: Sequence[str], kind: str) -> str:
-        array = f"CAST([{', '.join(numbers)}] AS Array({kind}))"
-        joined = "ARRAY JOIN arrayEnumerate(a) AS at, a AS x"
-        return f"SELECT CAST(at - 1 AS Int64) AS place, x FROM (SELECT {array} AS a) {joined}"
-
     def rows_of(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         listed = (", ".join(f"{cell} AS {name}" for name, cell in zip(names, row, strict=True)) for row in rows)
         return f"SELECT * FROM (SELECT {' UNION ALL SELECT '.join(listed)}) AS r"

@@ -10,7 +10,7 @@ from flexdp.tables.sql.workspace import Ask
 
 __all__ = ["ask_of", "is_connection"]
 
-_WITH_SETTINGS = ("SELECT", "WITH", "CREATE TEMPORARY TABLE")
+_WITH_SETTINGS = ("SELECT", "WITH", "CREATE TEMPORARY TABLE", "CREATE OR REPLACE TEMPORARY TABLE")
 
 
 def is_connection(source: object) -> bool:

@@ -18,7 +18,7 @@ from flexdp.tables.plans.clickhouse import computed_columns
 from flexdp.tables.plans.refusal import checked, not_records
 from flexdp.tables.sql.privileges import unread_columns
 from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
-from flexdp.tables.sql.workspace import Ask, Workspace
+from flexdp.tables.sql.workspace import Ask, Workspace, put_by_text
 
 __all__ = ["describe", "open_clickhouse"]
 
@@ -80,7 +80,7 @@ def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) 
 def _workspace(within: Ask, check: Callable[[], None]) -> Iterator[Workspace]:
     """Open a workspace; its copies are temporary tables of the session, dropped at its end."""
     mark = uuid.uuid4().hex
-    rows, cells = f"flexdp_records_{mark}", f"flexdp_cells_{mark}"
+    rows, looked = f"flexdp_records_{mark}", f"flexdp_looked_{mark}"
 
     def ask(statement: str) -> Any:
         return run(lambda: within(statement), lambda: None)
@@ -92,11 +92,12 @@ def _workspace(within: Ask, check: Callable[[], None]) -> Iterator[Workspace]:
     longest = int(ask("SELECT value FROM system.settings WHERE name = 'max_query_size'")[0][0])
     ask(f"SET max_query_size = {max(longest, _LONGEST)}")
     try:
-        yield Workspace(CLICKHOUSE, ask, keep, rows=rows, cells=cells)
+        put = put_by_text(ask, CLICKHOUSE, f"CREATE OR REPLACE TEMPORARY TABLE {looked} AS")
+        yield Workspace(CLICKHOUSE, ask, keep, put, rows=rows, looked=looked)
     finally:
         with suppress(Exception):
             within(f"SET max_query_size = {longest}")
-        for name in (rows, cells):
+        for name in (rows, looked):
             with suppress(Exception):  # the connection is lost, and its temporary tables with it
                 within(f"DROP TEMPORARY TABLE IF EXISTS {name}")
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from flexdp.tables.postgres.run import COPYING, SETTINGS, Session
-from flexdp.tables.sql.served_table import Ask
+from flexdp.tables.sql.workspace import Ask, Many
 
-__all__ = ["ask_of", "cancel_of", "postgres_session"]
+__all__ = ["ask_of", "cancel_of", "many_of", "postgres_session"]
 
 
 def ask_of(con: Any) -> Ask:
@@ -24,6 +24,19 @@ def ask_of(con: Any) -> Ask:
             cursor.close()
 
     return ask
+
+
+def many_of(con: Any) -> Many:
+    """Return the function that runs a statement for each row of parameters."""
+
+    def many(statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        cursor = con.cursor()
+        try:
+            cursor.executemany(statement, rows)
+        finally:
+            cursor.close()
+
+    return many
 
 
 def cancel_of(con: Any) -> Callable[[], None]:
@@ -55,4 +68,4 @@ def postgres_session(con: Any) -> Session:
                 with suppress(Exception):  # the connection is lost
                     ask(statement)
 
-    return Session(lambda: opened(SETTINGS), lambda: opened(COPYING), cancel_of(con))
+    return Session(lambda: opened(SETTINGS), lambda: opened(COPYING), many_of(con), cancel_of(con))

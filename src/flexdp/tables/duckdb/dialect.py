@@ -38,10 +38,6 @@ class _DuckDB(Dialect):
         """
         return f"{expression} + 0 * random()"
 
-    def listed(self, numbers: Sequence[str], kind: str) -> str:
-        array = f"CAST('[{','.join(numbers)}]' AS {kind}[])"
-        return f"SELECT unnest(range({len(numbers)})) AS place, unnest({array}) AS x"
-
     def lookup(self, name: str, values: Sequence[str]) -> Lookup:
         table = f"(SELECT [{', '.join(values)}] AS {name}) AS of_{name}"
         return Lookup(lambda place: f"{name}[{place} + 1]", f", {table}")

@@ -9,16 +9,12 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from flexdp._core.files import private_folder
 from flexdp._core.forks import inside_release
 from flexdp.errors import InputError, UnavailableError
-from flexdp.tables.arrow_column import Numbers, one_column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.interrupts import run, signals_held
-from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.sql.workspace import Workspace, put_by_text
 
 __all__ = ["FOR_COPIES", "attached", "connection", "engines_kept", "silenced", "workspace_on"]
 
@@ -98,11 +94,10 @@ def _restore(ask: Callable[[str], Any], setting: str, value: str) -> None:
 
 
 class _Kept(NamedTuple):
-    """Engines that stay open, by their limit on memory, what closes them, and memory for columns, by its size."""
+    """Engines that stay open, by their limit on memory, and what closes them."""
 
     engines: dict[str, Any]
     stack: ExitStack
-    rooms: dict[int, list[NDArray[np.int64]]]
 
 
 _KEPT: ContextVar[_Kept | None] = ContextVar("_KEPT", default=None)
@@ -110,15 +105,12 @@ _KEPT: ContextVar[_Kept | None] = ContextVar("_KEPT", default=None)
 
 @contextmanager
 def engines_kept() -> Iterator[None]:
-    """Let connections of the block that are opened one after the other share an engine, whose start costs more.
-
-    The memory that columns are read into is shared, too: new pages cost as much as reading what is written to them.
-    """
+    """Let connections of the block that are opened one after the other share an engine, whose start costs more."""
     if _KEPT.get() is not None:  # by a block around this one
         yield
         return
     with ExitStack() as stack:
-        token = _KEPT.set(_Kept({}, stack, {}))
+        token = _KEPT.set(_Kept({}, stack))
         try:
             yield
         finally:
@@ -203,11 +195,8 @@ def _check_memory(memory: str) -> None:
         )
 
 
-@contextmanager
-def workspace_on(con: Any, interrupt: Callable[[], None], *, rereads: bool = False) -> Iterator[Workspace]:
-    """Open a workspace on a private connection, with which its copies vanish; its numbers are to be used before."""
-    kept = _KEPT.get()
-    taken: list[NDArray[np.int64]] = []
+def workspace_on(con: Any, interrupt: Callable[[], None]) -> Workspace:
+    """Return a workspace on a private connection, with which its copies vanish."""
 
     def ask(statement: str) -> Any:
         return run(lambda: con.execute(statement).fetchall(), interrupt)
@@ -215,18 +204,11 @@ def workspace_on(con: Any, interrupt: Callable[[], None], *, rereads: bool = Fal
     def arrays(statement: str) -> dict[str, Any]:
         return run(lambda: dict(con.execute(statement).fetchnumpy()), interrupt)
 
-    def numbers(statement: str, most: int) -> Numbers | None:
-        spare = [] if kept is None else kept.rooms.setdefault(most, [])
-        taken.append(spare.pop() if spare else np.empty(most, dtype=np.int64))
-        return run(lambda: one_column(con.sql(statement), most, taken[-1]), interrupt)
-
     def keep(name: str, query: str) -> None:
         ask(f"CREATE TEMP TABLE {name} AS {query}")
 
-    yield Workspace(DUCKDB, ask, keep, arrays, numbers, rereads=rereads)
-    if kept is not None:  # and nothing failed: a statement that was given up may still write
-        for room in taken:
-            kept.rooms[len(room)].append(room)
+    made = "CREATE OR REPLACE TEMP TABLE flexdp_looked AS"
+    return Workspace(DUCKDB, ask, keep, put_by_text(ask, DUCKDB, made), arrays)
 
 
 @contextmanager

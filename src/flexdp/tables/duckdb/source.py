@@ -19,7 +19,6 @@ from flexdp._core.faults import FaultError
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError
-from flexdp.tables.arrow_column import Numbers, one_column
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -32,7 +31,7 @@ from flexdp.tables.sql.query import Reading, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.sql.served_table import check_name, no_table
-from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.sql.workspace import Workspace, put_by_text
 from flexdp.tables.written import WRITTEN, Written
 
 __all__ = [
@@ -126,9 +125,9 @@ class EngineTable:
         out = self.execute(check_query(self.table, checked, self._read), names)
         return inspected([values[0] for values in out.values()], len(wanted), {})
 
-    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+    def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
-        return ranked(self.table, counting, DUCKDB, self._read, rows, cells)
+        return ranked(self.table, counting, DUCKDB, self._read, rows, looked)
 
     def workspace(self, counting: Counting) -> AbstractContextManager[Workspace]:
         """Open a session that can make and read private copies."""
@@ -192,8 +191,7 @@ def _opened(source: Any, interrupt: Callable[[], None], turn: threading.Lock, ro
     @contextmanager
     def opened(_columns: Sequence[str]) -> Iterator[Workspace]:
         mark = uuid.uuid4().hex
-        rows, cells = f"flexdp_records_{mark}", f"flexdp_cells_{mark}"
-        kept: list[str] = []
+        rows, looked = f"flexdp_records_{mark}", f"flexdp_looked_{mark}"
 
         def ask(statement: str) -> Any:
             def work() -> Any:
@@ -205,21 +203,13 @@ def _opened(source: Any, interrupt: Callable[[], None], turn: threading.Lock, ro
                 return run(work, interrupt)
 
         def keep(name: str, query: str) -> None:
-            kept.append(name)
             ask(f"CREATE TEMP TABLE {name} AS {query}")
 
-        def numbers(statement: str, most: int) -> Numbers | None:
-            def work() -> Numbers | None:
-                with silenced(lambda words: source.query(_RELATION, words)):
-                    return one_column(source.query(_RELATION, statement), most)
-
-            with turn:
-                return run(work, interrupt)
-
         try:
-            yield Workspace(DUCKDB, ask, keep, arrays, numbers, rows, cells)
+            put = put_by_text(ask, DUCKDB, f"CREATE OR REPLACE TEMP TABLE {looked} AS")
+            yield Workspace(DUCKDB, ask, keep, put, arrays, rows, looked)
         finally:
-            for name in kept:
+            for name in (rows, looked):
                 ask(f"DROP TABLE IF EXISTS temp.{name}")
 
     return EngineTable(tuple(names), lambda name: types[names.index(name)], execute, opened, table=_RELATION)

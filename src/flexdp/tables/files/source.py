@@ -211,19 +211,16 @@ class FileTable:
         with self._reading(counting.columns) as (con, interrupt):
             return counted(run(partial(_fetched, con, statement), interrupt), len(counting.keys))
 
-    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+    def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
         source, read = self._source(counting.columns)
-        return ranked(source, counting, DUCKDB, read, rows, cells)
+        return ranked(source, counting, DUCKDB, read, rows, looked)
 
     @contextmanager
     def workspace(self, counting: Counting) -> Iterator[Workspace]:
         """Open a session that can make and read private copies."""
-        with (
-            self._reading(counting.columns, memory=FOR_COPIES) as (con, interrupt),
-            workspace_on(con, interrupt, rereads=self.reads_ahead) as workspace,
-        ):
-            yield workspace
+        with self._reading(counting.columns, memory=FOR_COPIES) as (con, interrupt):
+            yield workspace_on(con, interrupt)
 
     @property
     def reads_ahead(self) -> bool:

@@ -66,9 +66,8 @@ def registered(
         with (
             connection(memory=FOR_COPIES) as con,
             _as_source(con, select(list(columns))) as interrupt,
-            workspace_on(con, interrupt) as workspace,
         ):
-            yield workspace
+            yield workspace_on(con, interrupt)
 
     return EngineTable((single,) if single else tuple(names), type_of, execute, opened, single=single is not None)
 

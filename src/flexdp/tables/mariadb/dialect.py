@@ -25,7 +25,6 @@ class _MariaDB(Dialect):
     has_grouping_sets = False
     fence = f" LIMIT {_EVERYTHING}"
     branches = 4  # a stack limits the nesting of expressions
-    materialized = ""
 
     def identifier(self, name: str) -> str:
         return "`" + name.replace("`", "``") + "`"
@@ -38,12 +37,11 @@ class _MariaDB(Dialect):
         digits = repr(float(value))
         return digits if "e" in digits else digits + "e0"
 
+    def stored(self, kind: str) -> str:
+        return _COLUMN_TYPES.get(kind, kind)
+
     def as_text(self, expression: str) -> str:
         return f"CONVERT({expression} USING utf8mb4)"
-
-    def listed(self, numbers: Sequence[str], kind: str) -> str:
-        columns = f"place FOR ORDINALITY, x {_COLUMN_TYPES.get(kind, kind)} PATH '$'"
-        return f"SELECT place - 1 AS place, x FROM JSON_TABLE('[{','.join(numbers)}]', '$[*]' COLUMNS ({columns})) AS j"
 
     def rows_of(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         listed = (", ".join(f"{cell} AS {name}" for name, cell in zip(names, row, strict=True)) for row in rows)

@@ -11,7 +11,8 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from flexdp.errors import InputError, UnavailableError
-from flexdp.tables.sql.workspace import Ask
+from flexdp.tables.dbapi.run import many_of
+from flexdp.tables.sql.workspace import Ask, Many
 
 __all__ = ["Session", "caller_session", "check_server", "is_connection", "own_session"]
 
@@ -34,9 +35,13 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Session:
-    """A way to query a server: within ``opened``, one statement after another; ``cancel`` stops the running one."""
+    """A way to query a server: within ``opened``, one statement after another; ``cancel`` stops the running one.
+
+    ``many`` fills a temporary table.
+    """
 
     opened: Callable[[], AbstractContextManager[Ask]] = field(repr=False)
+    many: Many = field(repr=False)
     cancel: Callable[[], None] = field(repr=False)
 
 
@@ -49,18 +54,19 @@ def is_connection(source: object) -> bool:
 
 def caller_session(con: Any) -> Session:
     """Return a session on the caller's connection, which stays in the transaction that it is in."""
-    return Session(lambda: _opened(con), lambda: None)
+    return Session(lambda: _opened(con), many_of(con), lambda: None)
 
 
 def own_session(address: str) -> Session:
     """Return a session that connects anew each time. The address may hold a password and is never repeated."""
     running: list[int] = []
+    current: list[Any] = []
 
     @contextmanager
     def opened() -> Iterator[Ask]:
         con = _connect(address)
         try:
-            running[:] = [con.thread_id()]
+            running[:], current[:] = [con.thread_id()], [con]
             with _opened(con) as ask:
                 yield ask
         finally:
@@ -75,7 +81,7 @@ def own_session(address: str) -> Session:
             finally:
                 other.close()
 
-    return Session(opened, cancel)
+    return Session(opened, lambda statement, rows: many_of(current[0])(statement, rows), cancel)
 
 
 def _connect(address: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from flexdp.tables.plans.mariadb import check_stored, computed_columns
 from flexdp.tables.plans.refusal import checked
 from flexdp.tables.sql.privileges import unread_columns
 from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
-from flexdp.tables.sql.workspace import Ask, Workspace
+from flexdp.tables.sql.workspace import Ask, Workspace, put_rows
 
 __all__ = ["is_address", "open_mariadb"]
 
@@ -84,7 +84,7 @@ def open_mariadb(source: Any, table: object, *, rows_are_records: bool = False) 
 def _workspace(session: Session, check: Callable[[Ask], None], place: str) -> Iterator[Workspace]:
     """Open a workspace in one transaction; its copies are temporary tables, dropped at its end."""
     mark = uuid.uuid4().hex
-    rows, cells = f"{place}.flexdp_records_{mark}", f"{place}.flexdp_cells_{mark}"
+    rows, looked = f"{place}.flexdp_records_{mark}", f"{place}.flexdp_looked_{mark}"
     with ExitStack() as stack:
 
         def enter() -> Ask:
@@ -100,10 +100,13 @@ def _workspace(session: Session, check: Callable[[Ask], None], place: str) -> It
         def keep(name: str, query: str) -> None:
             ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
 
+        def many(statement: str, rows: Sequence[Sequence[Any]]) -> None:
+            run(lambda: session.many(statement, rows), session.cancel)
+
         try:
-            yield Workspace(MARIADB, ask, keep, rows=rows, cells=cells)
+            yield Workspace(MARIADB, ask, keep, put_rows(ask, many, MARIADB, looked, "%s"), rows=rows, looked=looked)
         finally:
-            for name in (rows, cells):
+            for name in (rows, looked):
                 with suppress(Exception):  # the connection is lost, and its temporary tables with it
                     within(f"DROP TEMPORARY TABLE IF EXISTS {name}")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flexdp.buckets.base import Kind
 from flexdp.buckets.width import Width
 from flexdp.histogram import Histogram
-from flexdp.sharp.cells import ColumnInMemory, column_of
+from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, no_name
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -131,11 +131,11 @@ class ArrayTable:
             present = near if present is None else present & near
         return Aligned(self.values, present)
 
-    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+    def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
         """Return the statements about ranks over a table ``source`` with one column ``value``, which is sorted here."""
-        return ranked("source", counting, DUCKDB, self._shown, rows, cells)
+        return ranked("source", counting, DUCKDB, self._shown, rows, looked)
 
-    def sorted_column(self, counting: Counting) -> ColumnInMemory:
+    def sorted_column(self, counting: Counting) -> Sorted:
         """Return the readable values, to answer requests from."""
         axis = counting.values[0]
         values, present = self._readable(axis.kind, zoned=axis.zone is not None)
@@ -151,7 +151,7 @@ class ArrayTable:
                 values = values[np.isfinite(values)]
         else:
             values = _whole(values)
-        return column_of(values if axis.buckets.bounds is None else axis.buckets.locate(values))
+        return Sorted.from_values(values if axis.buckets.bounds is None else axis.buckets.locate(values))
 
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""

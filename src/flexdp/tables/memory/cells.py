@@ -36,7 +36,7 @@ from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, count_keys, r
 from flexdp.tables.memory.times import to_clock_ticks, to_ticks
 from flexdp.tables.memory.written_texts import written_reader
 from flexdp.tables.sql.query import Reading, count_query
-from flexdp.tables.sql.rank_query import RankQuery, ranked, scale_of
+from flexdp.tables.sql.rank_query import RankQuery, ranked
 
 __all__ = ["CellTable"]
 
@@ -140,11 +140,11 @@ class CellTable:
         """Return the expression that reads a cell of :meth:`aligned`; integers, which may be wide, travel as texts."""
         return read_aligned(cell, kind, wide=not self.declared.inferred)
 
-    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+    def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
         """Return the statements about ranks that would read the same cells as texts, in a table ``source``."""
         undeclared = replace(self.declared, kind=None, undeclared=True)
         return ranked(
-            "source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind), rows, cells
+            "source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind), rows, looked
         )
 
     def sorted_column(self, counting: Counting) -> Sorted:
@@ -155,7 +155,7 @@ class CellTable:
             return Sorted.from_values(np.array(values, dtype=np.int64))
         keys = np.array(values, dtype=np.float64) if axis.kind == "number" else canonical_keys(values)
         if not len(keys):
-            return Sorted(scale_of(axis), np.zeros(0, dtype=np.float64 if axis.kind == "number" else np.int64))
+            return Sorted.from_values(np.zeros(0, dtype=np.float64 if axis.kind == "number" else np.int64))
         return Sorted.from_values(axis.buckets.locate(keys))
 
     def count(self, counting: Counting) -> Counted:

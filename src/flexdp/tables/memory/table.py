@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
-from flexdp.sharp.cells import ColumnInMemory
+from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
@@ -95,11 +95,11 @@ class MemoryTable:
         cells, statement = self._joint(counting)
         return run_registered(cells(), statement, len(counting.keys))
 
-    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+    def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
         if counting.plain:
-            return self._part(counting.values[0].column).ranked(counting, rows, cells)
-        return ranked("source", counting, DUCKDB, self._reader(self._places(counting)), rows, cells)
+            return self._part(counting.values[0].column).ranked(counting, rows, looked)
+        return ranked("source", counting, DUCKDB, self._reader(self._places(counting)), rows, looked)
 
     @contextmanager
     def workspace(self, counting: Counting) -> Iterator[Workspace]:
@@ -107,12 +107,11 @@ class MemoryTable:
         with connection(memory=FOR_COPIES) as con:
             con.register("source", self._arrays(self._places(counting)))
             try:
-                with workspace_on(con, con.interrupt) as workspace:
-                    yield workspace
+                yield workspace_on(con, con.interrupt)
             finally:
                 con.unregister("source")
 
-    def sorted_column(self, counting: Counting) -> ColumnInMemory:
+    def sorted_column(self, counting: Counting) -> Sorted:
         """Return the readable values of one column alone."""
         return self._part(counting.values[0].column).sorted_column(counting)
 

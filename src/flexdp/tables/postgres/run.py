@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from flexdp.errors import InputError, UnavailableError
 from flexdp.tables.interrupts import silenced
-from flexdp.tables.sql.served_table import Ask
+from flexdp.tables.sql.workspace import Ask, Many
 
 __all__ = ["COPYING", "SETTINGS", "Session", "caller_session", "is_connection", "own_session"]
 
@@ -34,11 +35,12 @@ COPYING = (_NAMES,)  # temporary tables need a transaction that can write; it is
 class Session:
     """A way to query a server: within ``opened``, one statement after another; ``cancel`` stops the running one.
 
-    Within ``copying``, temporary tables can be made, too.
+    Within ``copying``, temporary tables can be made, too, and filled by ``many``.
     """
 
     opened: Callable[[], AbstractContextManager[Ask]] = field(repr=False)
     copying: Callable[[], AbstractContextManager[Ask]] = field(repr=False)
+    many: Many = field(repr=False)
     cancel: Callable[[], None] = field(repr=False)
 
 
@@ -58,7 +60,7 @@ def caller_session(con: Any) -> Session:
         raise InputError("source", "must be a psycopg.Connection", given="an asynchronous one")
     if con.info.transaction_status == psycopg.pq.TransactionStatus.INERROR:
         raise InputError("source", "is a connection whose transaction has failed", remedy="Roll it back first.")
-    return Session(lambda: _opened(con), lambda: _opened(con, COPYING), lambda: _cancel(con))
+    return Session(lambda: _opened(con), lambda: _opened(con, COPYING), partial(_insert, con), lambda: _cancel(con))
 
 
 def own_session(address: str) -> Session:
@@ -76,8 +78,11 @@ def own_session(address: str) -> Session:
             current.clear()
             con.close()
 
+    def many(statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        _insert(current[0], statement, rows)
+
     copying = ("SET TRANSACTION READ WRITE", *COPYING)  # whatever the role's default is
-    return Session(lambda: opened(SETTINGS), lambda: opened(copying), lambda: _cancel(*current))
+    return Session(lambda: opened(SETTINGS), lambda: opened(copying), many, lambda: _cancel(*current))
 
 
 def _connect(address: str) -> Any:
@@ -118,6 +123,13 @@ def _opened(con: Any, settings: Sequence[str] = SETTINGS) -> Iterator[Ask]:
         for setting in settings:
             ask(setting)
         yield ask
+
+
+def _insert(con: Any, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    import psycopg
+
+    with _quiet(), psycopg.Cursor(con) as cursor:
+        cursor.executemany(statement.encode(), rows)
 
 
 def _cancel(con: Any = None) -> None:

@@ -17,9 +17,11 @@ from flexdp.tables.postgres.run import Session, caller_session, own_session
 from flexdp.tables.postgres.types import declared, read_cell
 from flexdp.tables.sql.privileges import not_permitted
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
-from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.sql.workspace import Workspace, put_rows
 
 __all__ = ["describe", "is_address", "names_at", "open_postgres", "table_of"]
+
+_LOOKED = "pg_temp.flexdp_looked"
 
 _OLDEST = 140000
 _DENIED = "42501"  # the code of a privilege that is missing
@@ -125,7 +127,11 @@ def _workspace(session: Session, check: Callable[[Ask], None]) -> Iterator[Works
         def keep(name: str, query: str) -> None:
             ask(f"CREATE TEMPORARY TABLE {name} ON COMMIT DROP AS {query}")
 
-        yield Workspace(POSTGRES, ask, keep, rows="pg_temp.flexdp_records", cells="pg_temp.flexdp_cells")
+        def many(statement: str, rows: Sequence[Sequence[Any]]) -> None:
+            run(lambda: session.many(statement, rows), session.cancel)
+
+        put = put_rows(ask, many, POSTGRES, _LOOKED, "%s")
+        yield Workspace(POSTGRES, ask, keep, put, rows="pg_temp.flexdp_records", looked=_LOOKED)
 
 
 def _can_copy(session: Session) -> bool:

@@ -21,7 +21,6 @@ class _Spark(Dialect):
     wide_type = "DECIMAL(38, 0)"
     clamps_quotient = True
     tests_in_key = True
-    materialized = ""
     fence = ""  # Spark inlines nothing expensive
     divides_wide = False  # a quotient of decimals has fewer digits than its operands
 
@@ -36,12 +35,6 @@ class _Spark(Dialect):
 
     def double(self, value: float | Fraction) -> str:
         return f"{float(value)!r}D"
-
-    def listed(self, numbers: Sequence[str], kind: str) -> str:
-        if not numbers:
-            return f"SELECT 0 AS place, CAST(NULL AS {kind}) AS x WHERE 1 = 0"
-        digits = ",".join(number.removesuffix("D").replace("+", "") for number in numbers)
-        return f"SELECT pos AS place, CAST(col AS {kind}) AS x FROM (SELECT posexplode(split('{digits}', ',')))"
 
     def lookup(self, name: str, values: Sequence[str]) -> Lookup:  # noqa: ARG002
         return Lookup(lambda place: f"array({', '.join(values)})[{place}]")

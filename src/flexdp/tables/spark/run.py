@@ -6,11 +6,12 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from typing import Any, TypeVar
 
 from flexdp.tables.interrupts import run, silenced
 from flexdp.tables.spark.dialect import SPARK
-from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.sql.workspace import LOOKED, Workspace
 
 __all__ = ["VIEW", "execute", "quiet", "workspace"]
 
@@ -39,7 +40,7 @@ def workspace(frame: Any) -> Iterator[Workspace]:
     """Open a workspace whose copies are local checkpoints: Spark never reads the source again for them, but fails."""
     session = frame.sparkSession
     mark = uuid.uuid4().hex
-    kept: list[str] = []
+    rows, looked = f"flexdp_records_{mark}", f"flexdp_looked_{mark}"
 
     def perform(work: Callable[[], _T]) -> _T:
         tag = f"flexdp-{uuid.uuid4().hex}"
@@ -58,14 +59,20 @@ def workspace(frame: Any) -> Iterator[Workspace]:
             with _viewed(frame) as view:
                 copied = session.sql(query.replace(f"FROM {VIEW}", f"FROM {view}")).localCheckpoint(eager=True)
             copied.createTempView(name)
-            kept.append(name)
 
         perform(work)
 
+    def put(table: Sequence[Sequence[Any]], value_type: str) -> None:
+        kinds = zip(LOOKED, ("BIGINT", "DOUBLE", value_type, value_type, "DOUBLE"), strict=True)
+        schema = ", ".join(f"{name} {kind}" for name, kind in kinds)
+        exact: Callable[[Any], Any] = Decimal if value_type.startswith("DECIMAL") else lambda value: value
+        listed = [(place, cell, exact(low), exact(high), step) for place, cell, low, high, step in table]
+        perform(lambda: session.createDataFrame(listed, schema).createOrReplaceTempView(looked))
+
     try:
-        yield Workspace(SPARK, ask, keep, rows=f"flexdp_records_{mark}", cells=f"flexdp_cells_{mark}")
+        yield Workspace(SPARK, ask, keep, put, rows=rows, looked=looked)
     finally:
-        for name in kept:
+        for name in (rows, looked):
             with suppress(Exception):  # the session has ended, and its views with it
                 session.catalog.dropTempView(name)
 

@@ -24,11 +24,6 @@ class Lookup(NamedTuple):
     join: str = ""
 
 
-def _plain(number: str) -> str:
-    """Take the digits of a literal out of its cast."""
-    return number.split("'")[1] if "'" in number else number
-
-
 class Dialect:
     """One engine's SQL. The defaults are PostgreSQL's, and mostly common to all."""
 
@@ -46,7 +41,6 @@ class Dialect:
     branches = 2  # per node of a search tree; more branches nest less deeply
     clamps_quotient = False  # an overflowing quotient is infinite instead of an error, so it can be clamped itself
     clamps_after = False  # clamping rows is expensive: clamp the buckets instead, after counting
-    materialized = " MATERIALIZED"  # computes a named query once, however often it is used
     probes = "JOIN"  # joins a long table to a short one, which is the one to look up in
     trusts_statistics = False  # skips a test that all values pass according to the statistics of a file
     tests_in_key = False  # a filter costs more than a NULL key for records that do not count
@@ -67,6 +61,10 @@ class Dialect:
     def double(self, value: float | Fraction) -> str:
         """Return a literal that the engine reads as exactly this double."""
         return f"CAST('{float(value)!r}' AS {self.double_type})"
+
+    def stored(self, kind: str) -> str:
+        """Return the type of a column, where that of casts has another name."""
+        return kind
 
     def as_double(self, expression: str, *, wide: bool = False) -> str:  # noqa: ARG002
         """Convert an integer to the nearest double; ``wide`` integers may exceed 64 bits."""
@@ -91,11 +89,6 @@ class Dialect:
     def lookup(self, name: str, values: Sequence[str]) -> Lookup | None:  # noqa: ARG002
         """Return a short table of doubles; None if the engine compares instead of looking up."""
         return None
-
-    def listed(self, numbers: Sequence[str], kind: str) -> str:
-        """Select public numbers as ``x``, each with its ``place`` from 0 on; ``numbers`` are literals of a type."""
-        array = "{" + ",".join(_plain(number) for number in numbers) + "}"
-        return f"SELECT place - 1 AS place, x FROM unnest(CAST('{array}' AS {kind}[])) WITH ORDINALITY AS u(x, place)"
 
     def rows_of(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         """Select a short table of public numbers."""

@@ -131,9 +131,9 @@ class ServedTable:
             return False
         return True
 
-    def ranked(self, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+    def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
-        return ranked(self.name, counting, self.dialect, self._read, rows, cells)
+        return ranked(self.name, counting, self.dialect, self._read, rows, looked)
 
     def workspace(self, counting: Counting) -> AbstractContextManager[Workspace]:  # noqa: ARG002
         """Open a session that can make and read private copies."""

@@ -129,9 +129,9 @@ def shown_in(dialect: object, write: Callable[[str], str]) -> str:
     raise InputError("dialect", f"must be {listed}", given=safe_repr(dialect), remedy=hint)
 
 
-def ranked_in(name: str, counting: Counting, rows: str, cells: str) -> tuple[RankQuery, str]:
+def ranked_in(name: str, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
     """Return the statements about ranks in a dialect that flexdp runs, and the query of the copy of ``source``."""
-    return ranked(_SOURCE, _plain(counting, name), RUN[name][0], _read_in(name), rows, cells)
+    return ranked(_SOURCE, _plain(counting, name), RUN[name][0], _read_in(name), rows, looked)
 
 
 def _read_in(name: str) -> Callable[[Column, Kind], Reading]:

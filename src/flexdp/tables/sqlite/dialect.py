@@ -43,10 +43,6 @@ class _SQLite(Dialect):
         factors = [2 ** min(_POWER, abs(power) - done) for done in range(0, abs(power), _POWER)]
         return f"({top}.0 {sign} {f' {sign} '.join(f'{factor}.0' for factor in factors)})"
 
-    def listed(self, numbers: Sequence[str], kind: str) -> str:  # noqa: ARG002
-        rows = ", ".join(f"({place}, {number})" for place, number in enumerate(numbers)) or "(0, 0)"
-        return f"SELECT column1 AS place, column2 AS x FROM (VALUES {rows}){'' if numbers else ' WHERE 1 = 0'}"
-
     def rows_of(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         listed = ", ".join(f"({', '.join(row)})" for row in rows)
         named = ", ".join(f"column{i} AS {name}" for i, name in enumerate(names, 1))

@@ -16,10 +16,11 @@ from flexdp.buckets.base import LONGEST_TEXT
 from flexdp.errors import InputError
 from flexdp.tables.interrupts import run, run_here
 from flexdp.tables.sql.served_table import Ask
-from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.sql.workspace import Workspace, put_rows
 from flexdp.tables.sqlite.dialect import BYTES, LENGTH, LIKE, MD5, MEAN, SQLITE, TEXT
 from flexdp.tables.where.pattern import expression
 
+_LOOKED = "temp.flexdp_looked"
 __all__ = ["caller_workspace", "file_workspace", "is_connection", "on_caller", "on_file"]
 
 
@@ -53,6 +54,9 @@ def file_workspace(path: str, check: Callable[[Ask], None]) -> Iterator[Workspac
     def ask(statement: str) -> Any:
         return run(lambda: _borrowed(con, lambda fetch: fetch(statement)), con.interrupt)
 
+    def many(statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        run(lambda: con.executemany(statement, rows), con.interrupt)
+
     def keep(name: str, query: str) -> None:
         def work(fetch: Ask) -> None:
             fetch("BEGIN")  # one snapshot of the file for the check and the copy
@@ -63,7 +67,8 @@ def file_workspace(path: str, check: Callable[[Ask], None]) -> Iterator[Workspac
         run(lambda: _borrowed(con, work), con.interrupt)
 
     try:
-        yield Workspace(SQLITE, ask, keep, rows="temp.flexdp_records", cells="temp.flexdp_cells")
+        put = put_rows(ask, many, SQLITE, _LOOKED, "?")
+        yield Workspace(SQLITE, ask, keep, put, rows="temp.flexdp_records", looked=_LOOKED)
     finally:
         con.close()
 
@@ -72,25 +77,34 @@ def file_workspace(path: str, check: Callable[[Ask], None]) -> Iterator[Workspac
 def caller_workspace(con: Any, check: Callable[[Ask], None]) -> Iterator[Workspace]:
     """Open a workspace on the caller's connection, in the caller's thread; its copies are dropped at the end."""
     mark = uuid.uuid4().hex
-    rows, cells = f"temp.flexdp_records_{mark}", f"temp.flexdp_cells_{mark}"
-    kept: list[str] = []
+    rows, looked = f"temp.flexdp_records_{mark}", f"temp.flexdp_looked_{mark}"
 
     def ask(statement: str) -> Any:
         return run_here(lambda: _borrowed(con, lambda fetch: fetch(statement)), con.interrupt)
 
+    def many(statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        run_here(lambda: _inserted(con, statement, rows), con.interrupt)
+
     def keep(name: str, query: str) -> None:
         def work(fetch: Ask) -> None:
             check(fetch)
-            kept.append(name)
             fetch(f"CREATE TEMP TABLE {name} AS {query}")
 
         run_here(lambda: _borrowed(con, work), con.interrupt)
 
     try:
-        yield Workspace(SQLITE, ask, keep, rows=rows, cells=cells)
+        yield Workspace(SQLITE, ask, keep, put_rows(ask, many, SQLITE, looked, "?"), rows=rows, looked=looked)
     finally:
-        for name in kept:
+        for name in (rows, looked):
             _drop(con, name)
+
+
+def _inserted(con: Any, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows; a transaction that this begins is ended, since the caller's is not to be touched."""
+    before = con.in_transaction
+    con.executemany(statement, rows)
+    if not before and con.in_transaction:
+        con.commit()
 
 
 def _drop(con: Any, name: str) -> None:
