@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -49,6 +49,7 @@ class Engine:
     cell: Callable[[int], float]
     few: int = -1
     looks: list[tuple[int, bool]] = field(default_factory=list)
+    counted: list[int] = field(default_factory=list)
 
     def column(self) -> Column:
         return Column(INTEGERS, self.pieces(self.data, self.cell).in_order(), self)
@@ -64,6 +65,10 @@ class Engine:
 
     def everything(self, total: int) -> Pieces | None:
         return self.pieces(self.data, lambda value: value) if total <= self.few else None
+
+    def before(self, cuts: Sequence[int]) -> list[int]:
+        self.counted.append(len(cuts))
+        return [sum(value < cut for value in self.data) for cut in cuts]
 
     def look(self, pieces: Pieces, *, split: bool) -> Pieces:
         self.looks.append((len(pieces.low), split))
@@ -109,24 +114,34 @@ def test_replies_are_those_of_the_sorted_column(
                 assert own == true or (coarse and enough <= own <= len(data) - enough)
 
 
-def test_the_number_of_records_needs_no_look() -> None:
+def test_cuts_are_counted_only_where_they_divide_a_piece() -> None:
     engine = Engine(list(range(100)), lambda value: float(value // 10))
     column = engine.column()
-    assert column.fetch(Request()).total == 100 and not engine.looks
-    assert column.fetch(Request(cuts=(-5, 30, 31, 200))).before == [0, 30, 31, 100]
-    assert engine.looks == [(1, False)]  # 30 lies between two pieces
-    column.fetch(Request(cuts=(33, 38), windows=(Near(goal=GOALS[0], reach=1, span=Span(30, 40)),)))
-    assert engine.looks == [(1, False)]  # the piece is known
-    assert column.fetch(Request(cuts=(55,), enough=40)).before == [50] and len(engine.looks) == 1
-    column.fetch(Request(windows=(Near(goal=GOALS[0], reach=3),)))
-    assert engine.looks[1:] == [(2, False)]
+    assert column.fetch(Request()).total == 100
+    assert column.fetch(Request(cuts=(-5, 30, 200))).before == [0, 30, 100]  # 30 lies between two pieces
+    assert column.fetch(Request(cuts=(55,), enough=40)).before == [50]  # there are enough on both sides
+    assert not engine.counted
+    assert column.fetch(Request(cuts=(38, 30, 31, 38))).before == [38, 30, 31, 38]
+    assert engine.counted == [2] and not engine.looks
+
+
+def test_only_pieces_that_matter_are_looked_into() -> None:
+    engine = Engine(list(range(100)), lambda value: float(value // 10))
+    column, near = engine.column(), Near(goal=GOALS[0], reach=3)
+    column.fetch(Request(likely=(near,)))
+    assert not engine.looks
+    column.fetch(Request(windows=(Near(goal=GOALS[0], reach=1, span=Span(30, 40)),), likely=(near,)))
+    assert engine.looks == [(3, False)]  # what is likely needs no look of its own later
+    column.fetch(Request(cuts=(33, 52), windows=(near,)))
+    assert len(engine.looks) == 1 and not engine.counted
 
 
 def test_a_crowded_piece_is_split_before_its_values_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_module, "CROWDED", 8)
     engine = Engine(list(range(64)), lambda _value: 0.0)
-    assert engine.column().fetch(Request(cuts=(21,))).before == [21]
-    assert engine.looks == [(1, True), (1, True), (1, False)]
+    (window,) = engine.column().fetch(Request(windows=(Near(goal=Goal.beyond(21, -1), reach=0),))).windows
+    assert [window.value(i) for i in range(len(window))] == [20, 21]
+    assert [split for _, split in engine.looks] == [True, True, False]
 
 
 def test_few_records_are_read_at_once() -> None:
@@ -154,6 +169,14 @@ def test_parts_with_other_records_than_their_piece_are_refused(fault: str) -> No
     column = engine.column()
     engine.data = {"one more": [0, 3, 3, 5, 9], "one less": [0, 5, 9], "elsewhere": [0, 3, 9, 5000]}[fault]
     engine.cell = lambda value: 0.0 if value in (0, 3, 5, 5000) else 1.0
+    with pytest.raises(FaultError):
+        column.fetch(Request(windows=(Near(goal=GOALS[0], reach=9),)))
+
+
+def test_counts_of_other_records_are_refused() -> None:
+    engine = Engine([0, 3, 5, 9], lambda value: float(value // 8))
+    column = engine.column()
+    engine.data = [0, 0, 0, 0, 3, 9]
     with pytest.raises(FaultError):
         column.fetch(Request(cuts=(4,)))
 

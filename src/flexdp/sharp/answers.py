@@ -215,9 +215,12 @@ def ask_several(
     left = epsilon if records_about is not None else epsilon * (1 - rules.count_share)
     if inner_levels:
         inner = [_inner(level, left / units, scale, rules, ends) for level in inner_levels]
-        reply: Reply = yield Request(windows=tuple(each.near for each in inner))
+        windows = tuple(each.near for each in inner)
     else:
-        reply = yield Request(windows=(widest_anchor(epsilon, rules, ends),))
+        windows = (widest_anchor(epsilon, rules, ends),)
+    reach = max(near.reach for near in windows)
+    likely = tuple(Near(goal=Goal.quantile(level), reach=4 * reach, span=ends) for level in (*upper, *lower))
+    reply: Reply = yield Request(windows=windows, likely=likely)
     seen = records_about if records_about is not None else (yield _counted(reply, epsilon, rules))
     published = Answered(scale=scale, epsilon=epsilon, records_about=seen)
     if seen * epsilon < rules.few:

@@ -6,9 +6,9 @@
                                                                 2     2.0  2.9     3        5
                                                                 3     7.0  7.0     1        8
 
-A cut between two pieces has an exact count at once: before 1.8 there are 5 records. A cut inside a piece, or a wanted
-rank inside one, needs the piece's own values: smaller pieces take its place until everything that a request depends on
-is known. In memory every value is a piece of its own from the start.
+A cut between two pieces has an exact count at once: before 1.8 there are 5 records. Records before a cut inside a piece
+are counted where they are. A wanted rank inside a piece needs its values: smaller pieces take its place until every
+value that a request depends on is known. In memory every value is a piece of its own from the start.
 
 Replies are those of the sorted column whatever an engine's arithmetic does, or there is none, because
 
@@ -71,6 +71,9 @@ class Records(Protocol):
 
     def everything(self, total: int) -> Pieces | None:
         """Return all values, if so many records are few enough for that."""
+
+    def before(self, cuts: Sequence[int]) -> Sequence[int]:
+        """Count the records before each of some ascending public cuts."""
 
     def look(self, pieces: Pieces, *, split: bool) -> Pieces:
         """Return the values of some pieces, or with ``split`` smaller pieces of each, in any order."""
@@ -193,27 +196,43 @@ class Column:
         -------
         Reply
         """
-        while len(which := self._needed(request)):
-            self._look(which)
-        before, _ = self._places(request.cuts)
+        while len(which := self._needed(request.windows)):
+            self._look(np.union1d(which, self._needed(request.likely)))
         return Reply(
             total=self.total,
-            before=self._base[before].tolist(),
+            before=self._before(request),
             windows=[self._window(near) for near in request.windows],
             tallies=[self._tally(tally) for tally in request.tallies],
         )
 
-    def _needed(self, request: Request) -> NDArray[np.int64]:
-        """Return the places of the pieces that a request depends on and whose values are not known yet."""
+    def _before(self, request: Request) -> list[int]:
+        """Count the records before each cut: by pieces, or where they are if a piece is divided and it matters."""
+        place, inside = self._places(request.cuts)
+        found: list[int] = self._base[place].tolist()
+        if request.enough is not None:  # elsewhere the count before the piece will do
+            last = self._base[np.minimum(place + 1, len(self._base) - 1)]
+            inside &= (self._base[place] < request.enough) | (self.total - last < request.enough)
+        unknown = np.flatnonzero(inside).tolist()
+        if not unknown:
+            return found
+        assert self._records is not None, "in memory all values are known"
+        if (everything := self._records.everything(self.total)) is not None:
+            self._replace(np.arange(len(self._pieces.low)), everything)
+            return self._before(request)
+        cuts = sorted({request.cuts[i] for i in unknown})
+        counted = dict(zip(cuts, self._records.before(cuts), strict=True))
+        for i in unknown:
+            found[i] = counted[request.cuts[i]]
+            if not self._base[place[i]] <= found[i] <= self._base[place[i] + 1]:
+                raise FaultError("counts of other records")
+        return found
+
+    def _needed(self, windows: Sequence[Near]) -> NDArray[np.int64]:
+        """Return the places of the pieces that windows depend on and whose values are not known yet."""
         if self._hidden is None:
             return _NONE
-        base, marked = self._base, np.zeros(len(self._hidden), dtype=bool)
-        place, inside = self._places(request.cuts)
-        place = place[inside]
-        if request.enough is not None:  # elsewhere the count before the piece will do
-            place = place[(base[place] < request.enough) | (self.total - base[place + 1] < request.enough)]
-        marked[place] = True
-        for near in request.windows:
+        marked = np.zeros(len(self._hidden), dtype=bool)
+        for near in windows:
             start, stop = self._around(near, marked)
             marked[start:stop] = True
         return np.flatnonzero(marked & self._hidden)

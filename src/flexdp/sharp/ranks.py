@@ -148,6 +148,9 @@ class Request:
         Public cuts; the number of records before each is wanted.
     windows : tuple of Near
         The wanted windows.
+    likely : tuple of Near
+        Windows that later requests will probably ask for: what must be looked at for the wanted ones is looked at for
+        them, too. They decide on nothing but the number of looks.
     tallies : tuple of Tally
         The wanted sums.
     enough : int, optional
@@ -157,6 +160,7 @@ class Request:
 
     cuts: tuple[int, ...] = ()
     windows: tuple[Near, ...] = ()
+    likely: tuple[Near, ...] = ()
     tallies: tuple[Tally, ...] = ()
     enough: int | None = None
 

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 
+from flexdp.noise.exponential import Decay
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Prior, around, between, universal
 from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import EVERYTHING, Reply, Request, Span
+from flexdp.sharp.ranks import EVERYTHING, Near, Reply, Request, Span
 from flexdp.sharp.rungs import single_rungs
 from flexdp.sharp.scale import Scale
 
@@ -109,7 +110,7 @@ def grow(
         Returns the leaves, in order.
     """
     target = max(beyond, math.ceil(3 / epsilon))
-    nodes = [root]
+    nodes, likely = [root], _likely(levels, epsilon, target, rules, root)
     for level in range(levels + 1):
         plans = [_plan(node, level == levels, epsilon, target, scale, rules, root) for node in nodes]
         windows = tuple(plan.near for plan in plans if isinstance(plan, ExponentialQuantile))
@@ -118,7 +119,7 @@ def grow(
             break
         limit = max((plan.limit for plan in plans if isinstance(plan, Ladder)), default=None)
         every = tuple(chain.from_iterable(cuts))
-        reply: Reply = yield Request(cuts=every, windows=windows, enough=limit)
+        reply: Reply = yield Request(cuts=every, windows=windows, likely=likely, enough=limit)
         found, counted = iter(reply.windows), 0
         grown: list[Span] = []
         for place, (node, plan) in enumerate(zip(nodes, plans, strict=True)):
@@ -135,6 +136,15 @@ def grow(
             grown += _split(node, cut)
         nodes = grown
     return tuple(nodes)
+
+
+def _likely(levels: int, epsilon: Fraction, target: int, rules: TreeRules, root: Span) -> tuple[Near, ...]:
+    """Return the windows that the splits of all levels will probably need, if each divides its node in halves."""
+    depth = Decay.depth_for(epsilon, 1) if rules.depth is None else rules.depth
+    parts, reach = 2 << levels, depth  # a split takes half as many records, and the splits above it shift it a little
+    inner = (Near(goal=Goal(level=Fraction(i, parts), units=1), reach=reach, span=root) for i in range(1, parts))
+    ends = (Near(goal=Goal.beyond(0, side), reach=4 * target, span=root) for side in (-1, 1))
+    return (*inner, *ends)
 
 
 def _plan(

@@ -3,7 +3,8 @@
     records ──▶ keep            one private copy: read, tested, bounded and grouped exactly as a count does
     copy    ──▶ pieces          SELECT cell, min(v), max(v), count(*) GROUP BY cell: the column in a few thousand pieces
     pieces  ──▶ values          of few records all of them, by one statement
-            ──▶ put, parts      of many those of the pieces that a request depends on
+            ──▶ put, parts      of many those of the pieces that a request depends on, or will probably do
+    cuts    ──▶ counts          SELECT bucket, count(*) GROUP BY bucket, where a cut divides a piece
     pieces  ──▶ Column.fetch    everything else, in numpy
 
 Arrays and lists, and copies of up to 2^24 records in DuckDB, which lives in this process, are sorted at once instead.
@@ -237,6 +238,7 @@ class _Copied:
     def __init__(self, query: RankQuery, workspace: Workspace) -> None:
         self._query, self._workspace = query, workspace
         self._whole: _Sorted | None = None
+        self._sizes: KeyedHistogram | None = None
 
     @property
     def scale(self) -> Scale:
@@ -274,7 +276,9 @@ class _Copied:
     def group_counts(self) -> KeyedHistogram:
         if not self._query.counting.groups:
             raise _no_groups()
-        return _safely(lambda: self._counted(self._query.group_counts(), self._query.counting.groups))
+        if self._sizes is None:
+            self._sizes = _safely(lambda: self._counted(self._query.group_counts(), self._query.counting.groups))
+        return self._sizes
 
     def bars(self, buckets: OpenEdges) -> KeyedHistogram:
         counting = self._query.counting
@@ -343,6 +347,14 @@ class _Records:
         if total > FEW:
             return None
         return _fetched(self.query, self.workspace, self.query.values(self.group))
+
+    def before(self, cuts: Sequence[int]) -> list[int]:
+        """Count the records before each of some ascending public cuts."""
+        counts = np.zeros(len(cuts) + 1, dtype=np.int64)
+        for place, records in self.workspace.ask(self.query.counts(cuts, self.group)):
+            counts[int(place)] = records
+        running: list[int] = np.cumsum(counts)[:-1].tolist()
+        return running
 
     def look(self, pieces: Pieces, *, split: bool) -> Pieces:
         """Look into pieces: at their values, or with ``split`` at smaller pieces."""

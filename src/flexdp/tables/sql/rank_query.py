@@ -2,6 +2,7 @@
 
     rows ──▶ SELECT cell, min(v), max(v), count(*) GROUP BY cell        the column in pieces, a few thousand of them
     rows ──▶ … JOIN looked ON its cell AND v BETWEEN low AND high …      the values of some pieces, with their counts
+    rows ──▶ SELECT bucket, count(*) GROUP BY bucket                     the records between public cuts
 
 Their texts hold public numbers only: the pieces that are looked into stand in a private table beside them.
 
@@ -130,6 +131,14 @@ class RankQuery:
         code = d.floor(f"{away} * step") if split else "v"
         inner = f"SELECT place, v, {code} AS c FROM {joined}{self._where(group)}"
         return f"SELECT place, {self._counted} FROM ({inner}) AS k GROUP BY place, c"
+
+    def counts(self, cuts: Sequence[int], group: Sequence[object] = ()) -> str:
+        """Return the statement that counts records between ascending cuts: rows of the cuts up to them, count."""
+        d, numbers = self.dialect, self.scale is NUMBERS
+        starts = [d.double(NUMBERS.first_double(cut)) if numbers else d.integer(cut) for cut in cuts]
+        bucket = search("v", starts, branches=d.branches)
+        inner = f"SELECT {bucket} AS bucket FROM {self.rows}{self._where(group)}"
+        return f"SELECT bucket, {d.tally} AS n FROM ({inner}) AS k GROUP BY bucket"
 
     def values(self, group: Sequence[object] = ()) -> str:
         """Return the statement of all values of the column, or of a group: rows of place 0, value, value, count."""
