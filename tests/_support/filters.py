@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any
 
 from flexdp.buckets.base import Kind
-from flexdp.tables.where import tree
+from flexdp.tables import where as tree
 
 MICROSECOND = dt.timedelta(microseconds=1)
 

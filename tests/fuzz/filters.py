@@ -20,9 +20,7 @@ import flexdp
 from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._release.api import prepare
 from flexdp.tables import count
-from flexdp.tables.where.grammar import parse_test, parse_value
-from flexdp.tables.where.meaning import filter_of
-from flexdp.tables.where.tree import text_of
+from flexdp.tables.where import filter_of, parse_test, parse_value, text_of
 from fuzz.oracles import demand, outcome_of
 
 __all__ = ["WORDS", "mutated", "run", "seeds"]

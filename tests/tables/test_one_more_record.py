@@ -16,7 +16,7 @@ from _support import neighbours
 from _support.neighbours import BASES, REQUESTS, differences, outcome
 
 from flexdp.tables.frames import pandas as frames
-from flexdp.tables.where.kinds import Kinds
+from flexdp.tables.where import Kinds
 
 AT_ONCE = 3  # requests with each pair: each request is tried with pairs of many kinds
 STRIDE = 37  # without a common factor with the number of requests

@@ -27,9 +27,7 @@ import flexdp
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
 from flexdp.tables import count
-from flexdp.tables.where.grammar import parse_test, parse_value
-from flexdp.tables.where.meaning import filter_of
-from flexdp.tables.where.tree import text_of
+from flexdp.tables.where import filter_of, parse_test, parse_value, text_of
 
 FRAME = pd.DataFrame(
     {

@@ -60,7 +60,7 @@ def range_of_filter(spec: Spec) -> tuple[Any, Any]:
 
 @lru_cache(256)
 def _numbers(where: str, name: str, whole: bool, bounds: tuple[Fraction, Fraction] | None) -> tuple[Any, Any]:
-    from flexdp.tables.where.tree import Name
+    from flexdp.tables.where import Name
 
     low: Any = None
     high: Any = None
@@ -91,13 +91,13 @@ def _least(number: Fraction, whole: bool, *, beyond: bool) -> Any:
 
 def _comparisons(where: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield the comparisons that every record that counts has passed, each from both sides."""
-    from flexdp.tables.where.grammar import parse_test
+    from flexdp.tables.where import parse_test
 
     return _compared(parse_test("where", where))
 
 
 def _compared(test: Any) -> Iterator[tuple[str, Any, Any]]:
-    from flexdp.tables.where.tree import And, Between, Compare
+    from flexdp.tables.where import And, Between, Compare
 
     if isinstance(test, And):
         for each in test.tests:
@@ -115,8 +115,7 @@ def _bare(value: Any) -> Any:
 
     Only date(x) stays, which may be the day of a datetime.
     """
-    from flexdp.tables.where.tree import Call
-    from flexdp.tables.where.walk import is_reading
+    from flexdp.tables.where import Call, is_reading
 
     if is_reading(value) and value.function != "date":
         return value.arguments[0]
@@ -124,7 +123,7 @@ def _bare(value: Any) -> Any:
 
 
 def _number(value: Any) -> Fraction | None:
-    from flexdp.tables.where.tree import Literal
+    from flexdp.tables.where import Literal
 
     if not isinstance(value, Literal) or not isinstance(value.value, Decimal):
         return None
@@ -153,8 +152,7 @@ def _instants(where: str, name: str, zone: str | None, daily: bool) -> tuple[int
 
     A day is compared as its midnight: a released date may be that of a datetime, which is later than its midnight.
     """
-    from flexdp.tables.where.literals import Literals
-    from flexdp.tables.where.tree import Literal, Name
+    from flexdp.tables.where import Literal, Literals, Name
 
     low: int | None = None
     high: int | None = None
@@ -174,7 +172,7 @@ def _instants(where: str, name: str, zone: str | None, daily: bool) -> tuple[int
 
 def _of_times(where: str, name: str, daily: bool) -> Iterator[tuple[str, Any, Any]]:
     """Yield comparisons; those of the column's year, or of the day of a datetime, as comparisons with their ends."""
-    from flexdp.tables.where.tree import Call, Literal, Name
+    from flexdp.tables.where import Call, Literal, Name
 
     day = Call("date", (Name(name),))
     for op, value, other in _comparisons(where):

@@ -15,8 +15,7 @@ from flexdp.errors import InputError, P
 if TYPE_CHECKING:
     from flexdp.buckets.base import Kind
     from flexdp.tables import Axis, Column, Counting, Table
-    from flexdp.tables.where.meaning import Filter
-    from flexdp.tables.where.typed import Leaf
+    from flexdp.tables.where import Filter, Leaf
 
 __all__ = [
     "Named",
@@ -59,7 +58,7 @@ class Named:
 
 def named_columns(table: Table, derive: object, zone: object) -> Named:
     """Return the columns of a table with the derived ones, each computed from columns of the table alone."""
-    from flexdp.tables.where.meaning import derived_column
+    from flexdp.tables.where import derived_column
 
     if derive is None:
         return Named(table, {}, {})
@@ -151,7 +150,7 @@ def record_filter(
 
     ``zoned`` are the columns that are released in the zone.
     """
-    from flexdp.tables.where.meaning import filter_of
+    from flexdp.tables.where import filter_of
 
     if where is None:
         return None
@@ -160,14 +159,13 @@ def record_filter(
 
 def check_present(where: Filter | None, axes: Sequence[Axis]) -> None:
     """Refuse a filter that passes only records without a value in a column that is counted by: none would count."""
-    from flexdp.tables.where.possible import is_impossible
-    from flexdp.tables.where.typed import All, Missing
+    from flexdp.tables.where import And, IsNull, is_impossible
 
     if where is None:
         return
     counted = {(axis.column.name, axis.kind) for axis in axes}
     for leaf in where.leaves:
-        if (leaf.column.name, leaf.kind) in counted and is_impossible(All((where.test, Missing(leaf, negated=True)))):
+        if (leaf.column.name, leaf.kind) in counted and is_impossible(And((where.test, IsNull(leaf, negated=True)))):
             raise InputError(
                 "where",
                 f": no record can count, because those that match have no value in {safe_repr(leaf.column.name)}",
@@ -177,7 +175,7 @@ def check_present(where: Filter | None, axes: Sequence[Axis]) -> None:
 
 def read_cells(counting: Counting) -> tuple[Leaf, ...]:
     """Return the columns of the source that the filter and the derived columns of a count read, with their kinds."""
-    from flexdp.tables.where.typed import leaves
+    from flexdp.tables.where import leaves
 
     found = [] if counting.where is None else list(counting.where.leaves)
     derived = [column.derived for column, _ in counting.named if column.derived is not None]
@@ -215,8 +213,7 @@ def check_readings(given: Any, keyed: Any, *, filtered: bool) -> tuple[tuple[tup
 
 def check_texts(where: Any, derived: Any) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     """Return the filter and the derived columns of a document, after refusing those that do not parse."""
-    from flexdp.tables.where.grammar import parse_test, parse_value
-    from flexdp.tables.where.tree import text_of
+    from flexdp.tables.where import parse_test, parse_value, text_of
 
     if where is not None and text_of(parse_test("where", where)) != where:
         raise UnfitError("a filter in other words than its own")

@@ -140,8 +140,7 @@ class Spec:
 @lru_cache(256)
 def _other_group(name: str, text: str, groups: tuple[tuple[Any, ...], ...]) -> str | None:
     """The last value of CASE WHEN x IN (…) THEN x ELSE … END, if the column is called after it and x."""
-    from flexdp.tables.where.grammar import parse_value
-    from flexdp.tables.where.tree import Case, In, Literal, Name
+    from flexdp.tables.where import Case, In, Literal, Name, parse_value
 
     found = parse_value("derive", text)
     if not isinstance(found, Case) or len(found.branches) != 1 or not isinstance(found.otherwise, Literal):

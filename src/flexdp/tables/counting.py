@@ -14,8 +14,7 @@ from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.tables.declared import Column
-from flexdp.tables.where.meaning import Filter
-from flexdp.tables.where.typed import Leaf, leaves
+from flexdp.tables.where import Filter, Leaf, leaves
 
 __all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Units", "columns_of"]
 

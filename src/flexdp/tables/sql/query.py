@@ -30,8 +30,7 @@ from flexdp.tables.counting import Axis, Counting, Units
 from flexdp.tables.declared import Column
 from flexdp.tables.sql.bucket_expressions import Step, search, step_of, tested_in_key
 from flexdp.tables.sql.dialect import Dialect
-from flexdp.tables.where.sql import derived_sql, test_sql
-from flexdp.tables.where.typed import Leaf, needed_numbers
+from flexdp.tables.where import Leaf, derived_sql, needed_numbers, test_sql
 
 __all__ = [
     "ReadCell",

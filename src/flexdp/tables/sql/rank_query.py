@@ -26,7 +26,7 @@ from flexdp.tables.counting import Axis, Counting
 from flexdp.tables.sql.bucket_expressions import search
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell, filtered, literal, records_query, wide_values, with_derived
-from flexdp.tables.where.sql import test_sql
+from flexdp.tables.where import test_sql
 
 __all__ = ["CELL_BITS", "PARTS", "RankQuery", "exactly", "ranked", "scale_of"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp._core.text import plain_scalar, safe_repr
@@ -31,7 +32,7 @@ from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sqlite import types as sqlite_types
 from flexdp.tables.sqlite.dialect import SQLITE
 from flexdp.tables.table import Table
-from flexdp.tables.where.typed import Leaf, mapped
+from flexdp.tables.where import Leaf, Node, mapped
 
 __all__ = ["RUN", "query_of", "ranked_in", "shown_in"]
 
@@ -44,6 +45,7 @@ RUN: dict[str, tuple[Dialect, Callable[[str, Column, Kind], Reading]]] = {
     "sqlite": (SQLITE, sqlite_types.read_cell),
 }
 _SOURCE = "source"
+_T = TypeVar("_T")
 _TYPES: dict[str, dict[str, str]] = {
     "clickhouse": {"integer": "Int64", "number": "Float64", "text": "String", "wide": "Int256"},
     "duckdb": {"integer": "BIGINT", "number": "DOUBLE", "text": "VARCHAR", "wide": "HUGEINT", "datetime": "TIMESTAMP"},
@@ -157,9 +159,6 @@ def _written(countings: Sequence[Counting], name: str) -> str:
 def _plain(counting: Counting, name: str) -> Counting:
     """Return the same count over columns of the dialect's own types."""
 
-    def leaf(each: Leaf) -> Leaf:
-        return replace(each, column=_declared(each.column, each.kind, name))
-
     def axis(each: Axis) -> Axis:
         return replace(each, column=_declared(each.column, each.kind, name))
 
@@ -169,14 +168,22 @@ def _plain(counting: Counting, name: str) -> Counting:
         values=tuple(map(axis, counting.values)),
         groups=tuple(map(axis, counting.groups)),
         units=None if units is None else replace(units, column=_declared(units.column, units.kind, name)),
-        where=mapped(counting.where, leaf),
+        where=_over(counting.where, name),
     )
+
+
+def _over(tree: _T, name: str) -> _T:
+    """Return a filter or a derived column over columns of the dialect's own types."""
+
+    def declared(node: Node) -> Node | None:
+        return Leaf(_declared(node.column, node.kind, name), node.kind) if isinstance(node, Leaf) else None
+
+    return mapped(tree, declared)
 
 
 def _declared(column: Column, kind: Kind, name: str) -> Column:
     if column.derived is not None:
-        own = mapped(column.derived, lambda leaf: replace(leaf, column=_declared(leaf.column, leaf.kind, name)))
-        return replace(column, derived=own)
+        return replace(column, derived=_over(column.derived, name))
     stored = column.kind or kind
     wide = column.wide and name != "sqlite"
     word = _TYPES[name].get("wide" if wide else stored, stored)

@@ -1,45 +1,87 @@
-"""The columns of a filter, and the kinds that those without a declared type are read as."""
+"""Which columns a tree names, the kind that each is read as, and what is refused because nothing tells it.
+
+Declared types decide, and the text where a column declares none; never a record. The one rule for such columns:
+
+    declared by the table                        that kind                        Parquet, databases, polars
+    declared once by the text                    that kind                        number(x), date(x)
+    compared with, or computed with, others      the kind of what it stands with  x > 3, d >= DATE '2024-12-31', x = y
+    released in a kind, or grouped by            that kind                        kind="number"
+    nothing tells                                a text in text files, whose cells are texts; no kind at all in lists
+                                                 and in pandas, whose cells have types of their own
+
+A type that a library has inferred from cells is no declaration: another record might have changed it, and every cell.
+A column that is used in two ways is refused, and so is a comparison of texts where numbers or dates are probably meant:
+the order of texts is not that of numbers ('9' > '10') nor that of dates ('31.01.2024' > '01.02.2024').
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import datetime as dt
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from decimal import Decimal
+from functools import partial
+from typing import TypeAlias
 
-from flexdp._core.text import is_short
+from flexdp._core.text import is_short, safe_repr
 from flexdp.buckets.base import Kind
-from flexdp.errors import InputError, Phrase, spelled
+from flexdp.errors import InputError, spelled
+from flexdp.tables.cell_patterns import may_be_typed
+from flexdp.tables.date_format import DateFormat
 from flexdp.tables.declared import Column, refuse_misread
-from flexdp.tables.where import tree
-from flexdp.tables.where.grammar import datetime_of
-from flexdp.tables.where.literals import a_kind, literal_kind
-from flexdp.tables.where.typed import Day, Leaf
-from flexdp.tables.where.walk import inner, is_reading, named_in, outcomes, reading_of, shown_names, told_names
+from flexdp.tables.where.literals import a_kind, datetime_of, literal_kind
+from flexdp.tables.where.tree import (
+    Arithmetic,
+    Between,
+    Call,
+    Case,
+    Compare,
+    In,
+    Leaf,
+    Like,
+    Literal,
+    Name,
+    Negative,
+    Node,
+    Value,
+    declared_names,
+    is_reading,
+    kind_of,
+    outcomes,
+    shown_names,
+    text_of,
+    walk,
+)  # fmt: skip
 
-__all__ = ["Kinds", "Lookup", "shown_name"]
+__all__ = ["Kinds", "Lookup"]
 
 Lookup: TypeAlias = Callable[[object], Column]
 _QUOTES = " A text stands in single quotes: 'ICU'."
 _TIMES: frozenset[Kind] = frozenset(("date", "datetime"))
+_NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*", re.ASCII)
+_DAY = re.compile(r"\s*[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}|[0-9]{4})\s*", re.ASCII)
+_IN_ORDER = "%Y-%m-%d"  # texts that begin so have the order of their dates
 
 
 class Kinds:
-    """The columns that a tree names; ``kinds`` are those of columns that are read anyway, ``zoned`` with an offset."""
+    """The columns that a tree names; ``known`` are kinds of columns that are read anyway, ``zoned`` with an offset."""
 
     def __init__(
         self,
         parameter: str,
         lookup: Lookup,
-        kinds: Mapping[str | None, Kind],
-        node: tree.Node,
+        known: Mapping[str | None, Kind],
+        node: Node,
         zoned: Collection[str | None] = (),
     ) -> None:
-        self._parameter, self._lookup, self._known = parameter, lookup, kinds
+        self._refused = partial(InputError, parameter)
+        self._lookup, self._known = lookup, known
         self._columns: dict[str, Column] = {}
         self._told: dict[str, set[Kind]] = {}  # by number(x), date(x) and the like
         self._wanted: dict[str, set[Kind]] = {}
         self._offsets = set(zoned)  # and columns of text files that are compared with an offset from UTC
-        for name, kind in told_names(node):
+        for name, kind in declared_names(node):
             self._told.setdefault(name, set()).add(kind)
         self._shown = set(shown_names(node))
         self._infer(node)
@@ -49,50 +91,51 @@ class Kinds:
         """The columns that were named."""
         return tuple(self._columns)
 
-    def _refused(self, rule: Phrase, remedy: Phrase = "") -> InputError:
-        return InputError(self._parameter, rule, remedy=remedy)
-
     def _column(self, name: str) -> Column:
         if name not in self._columns:
             try:
                 self._columns[name] = self._lookup(name)
             except InputError as refusal:
                 found = refusal
-            if name not in self._columns:
+            if name not in self._columns:  # outside the handler, so that the error has no cause
                 remedy = found.remedy
                 if name.lower() in ("nan", "inf", "infinity"):
                     remedy = f"{name} is treated as a missing value. Write IS NULL, or IS NOT NULL."
                 elif spelled(remedy).startswith("Check"):
                     remedy = (*(remedy if isinstance(remedy, tuple) else (remedy,)), _QUOTES)
-                raise InputError(self._parameter, found.rule, given=found.given, remedy=remedy)
+                raise self._refused(found.rule, given=found.given, remedy=remedy)
         return self._columns[name]
 
-    def column(self, name: str) -> Column:
-        """Return a column that the tree names."""
-        return self._column(name)
+    # ---- what tells the kinds of columns that declare none
 
-    def _infer(self, node: tree.Node) -> None:
-        """Find the kinds of columns that declare none, from what they are compared with."""
+    def _infer(self, node: Node) -> None:
+        """Find them from what they stand with, and then from each other.
+
+        x = y AND y = z AND z > 3      groups (x, y), (y, z), (z, 3): z is a number, hence y, hence x
+        """
         groups = []
         for values, kind in _together(node):
             group = [each for value in values for each in outcomes(value)]
-            names = [each.name for each in group if isinstance(each, tree.Name) and self._is_sought(each.name)]
-            kinds: set[Kind] = {kind} if kind is not None else set()
-            kinds |= self._kinds_of(group)
+            names = [each.name for each in group if isinstance(each, Name) and self._is_sought(each.name)]
+            kinds = self._kinds_of(group) | (set() if kind is None else {kind})
             if kind == "number" and kinds & _TIMES:
                 kinds.discard("number")  # of times, differences are computed
-            if any(isinstance(each, tree.Literal) and getattr(each.value, "tzinfo", None) for each in group):
-                self._offsets.update(name for name in _names(group) if self._column(name).may_be_zoned)
+            if any(isinstance(each, Literal) and _has_offset(each) for each in group):
+                self._offsets.update(name for name in _names_in(group) if self._column(name).may_be_zoned)
             for name in names:
                 self._wanted.setdefault(name, set()).update(kinds)
             groups.append(names)
-        self._spread(groups)
+        changed = True
+        while changed:
+            changed = False
+            for names in groups:
+                open_ones = [name for name in names if self._is_untold(name)]
+                kinds = {kind for name in names if name not in open_ones for kind in self._kinds_told(name)}
+                if kinds:
+                    self._wanted.update((name, set(kinds)) for name in open_ones)
+                    changed |= bool(open_ones)
 
-    def _is_sought(self, name: str) -> bool:
-        """Tell whether a column declares no kind, and the text declares none for it, or several."""
-        return _is_open(self._column(name)) and len(self._told.get(name, ())) != 1
-
-    def _kinds_of(self, group: list[tree.Value]) -> set[Kind]:
+    def _kinds_of(self, group: list[Value]) -> set[Kind]:
         """Return the kinds that values have by themselves; a quoted date beside dates is one.
 
         Beside a column of integers others may hold fractions.
@@ -100,38 +143,28 @@ class Kinds:
         kinds: set[Kind] = set()
         texts = []
         for each in group:
-            if isinstance(each, tree.Literal):
-                if isinstance(each.value, str):
-                    texts.append(each.value)
-                else:
-                    kinds.add(literal_kind(each.value))
-            elif isinstance(each, tree.Name):
-                if not self._is_sought(each.name):
-                    kinds.add(_wider(self.leaf(each.name).kind))
+            if isinstance(each, Literal) and isinstance(each.value, str):
+                texts.append(each.value)
+            elif isinstance(each, Literal):
+                kinds.add(literal_kind(each.value))
             elif is_reading(each):
-                kinds.add(_wider(self.told(each).kind))
-            else:
+                kinds.add(_wider(kind_of(self.declared(each))))
+            elif not isinstance(each, Name):
                 kinds.add("number")
+            elif not self._is_sought(each.name):
+                kinds.add(_wider(self.leaf(each.name).kind))
         if texts and not (kinds and kinds <= _TIMES and all(datetime_of(text) is not None for text in texts)):
             kinds.add("text")
         return kinds
 
-    def _spread(self, groups: list[list[str]]) -> None:
-        """Let columns that nothing tells the kind of have that of the columns that they are compared with."""
-        changed = True
-        while changed:
-            changed = False
-            for names in groups:
-                open_ones = [name for name in names if self.is_untold(name)]
-                kinds = {kind for name in names if name not in open_ones for kind in self._kinds_told(name)}
-                if kinds:
-                    self._wanted.update((name, set(kinds)) for name in open_ones)
-                    changed |= bool(open_ones)
-
     def _kinds_told(self, name: str) -> set[Kind]:
         return self._wanted.get(name) or {_wider(self._known.get(name) or "text")}
 
-    def is_untold(self, name: str) -> bool:
+    def _is_sought(self, name: str) -> bool:
+        """Tell whether a column declares no kind, and the text declares none for it, or several."""
+        return self._column(name).undeclared and len(self._told.get(name, ())) != 1
+
+    def _is_untold(self, name: str) -> bool:
         """Tell whether nothing tells how a column is read: it is then a text."""
         known = self._known.get(name) not in (None, "text")
         return self._is_sought(name) and not self._wanted.get(name) and not self._told.get(name) and not known
@@ -141,43 +174,41 @@ class Kinds:
 
         Unlike the cells of a text file, they are not texts in the absence of anything else.
         """
-        return self._column(name).mixed and self.is_untold(name) and self._known.get(name) is None
+        return self._column(name).mixed and self._is_untold(name) and self._known.get(name) is None
 
-    def is_shown(self, name: str) -> bool:
-        """Tell whether more than a difference, which may be one of numbers or of dates, tells how a column is read."""
-        return self.is_declared(name) or name in self._shown or self._known.get(name) is not None
+    # ---- columns as they are read
 
-    def is_declared(self, name: str) -> bool:
-        """Tell whether a column declares its kind, or the text does so for it."""
-        return not self._is_sought(name)
-
-    def told(self, node: tree.Call) -> Leaf | Day:
+    def declared(self, node: Call) -> Leaf | Call:
         """Return a column with the kind that the text declares for it, which must be its own if it has one.
 
         Only the day of a declared datetime may be taken instead.
         """
-        name, kind = reading_of(node)
+        ((name, kind),) = declared_names(node)
         column = self._column(name)
-        whole = {kind, column.kind} == {"integer", "number"}
-        if not _is_open(column):
-            if column.kind is not None and (kind == column.kind or (whole and kind == "number")):
-                return Leaf(column, column.kind)
-            if kind == "date" and column.kind == "datetime" and not column.zoned:
-                return Day(Leaf(column, "datetime"))
-            own = column.type_name[:40] if column.derived is None else f"{column.kind}, which is derived"
-            raise self._refused(
-                f": {kind}(…) says how a column that declares no type is read, and {column.label} is declared as {own}",
-                f"Leave out {kind}(…): it is no cast.",
-            )
-        return self._read(column, kind)
+        if column.undeclared:
+            return self._read(column, kind)
+        if column.kind is not None and (kind == column.kind or (kind == "number" and column.kind == "integer")):
+            return Leaf(column, column.kind)
+        if kind == "date" and column.kind == "datetime" and not column.zoned:
+            return Call("date", (Leaf(column, "datetime"),))
+        own = column.type_name[:40] if column.derived is None else f"{column.kind}, which is derived"
+        raise self._refused(
+            f": {kind}(…) says how a column that declares no type is read, and {column.label} is declared as {own}",
+            remedy=f"Leave out {kind}(…): it is no cast.",
+        )
 
-    def _read(self, column: Column, kind: Kind) -> Leaf:
-        """Return a column that declares no type, read as a kind: a datetime may also be a date, or have an offset."""
+    def _read(self, column: Column, kind: Kind, *, released: bool = False) -> Leaf:
+        """Return a column that declares no type, read as a kind.
+
+        A datetime has an offset or, except in the kind in which the column is ``released``, may also be a date.
+        """
         if column.inferred:
             refuse_misread(column, kind)
         if kind == "datetime" and column.name in self._offsets:
-            return Leaf(replace(column, zoned=True), kind)
-        return Leaf(replace(column, dated=True) if kind == "datetime" and column.may_be_dated else column, kind)
+            column = replace(column, zoned=True)
+        elif kind == "datetime" and column.may_be_dated and not released:
+            column = replace(column, dated=True)
+        return Leaf(column, kind)
 
     def leaf(self, name: str, *, tested: bool = False, present: bool = False) -> Leaf:
         """Return a column with the kind that it is read as.
@@ -186,30 +217,28 @@ class Kinds:
         need to be ``present`` needs no kind.
         """
         column = self._column(name)
-        if present and self.is_open(name):
-            return Leaf(replace(column, presence=True), "boolean")
-        told = self._told.get(name, set())
-        if _is_open(column) and len(told) == 1:
-            found = self.told(tree.Call(next(iter(told)), (tree.Name(name),)))
-            assert isinstance(found, Leaf)  # it declares no type
-            return found
-        if not _is_open(column):
+        if not column.undeclared:
             if column.kind is None:
                 raise self._refused(
                     f": {column.label} is declared as {column.type_name[:40]}, which cannot be compared",
-                    "Use columns of numbers, texts, dates, datetimes or booleans.",
+                    remedy="Use columns of numbers, texts, dates, datetimes or booleans.",
                 )
             return Leaf(column, column.kind)
-        kinds = wanted = self._wanted.get(name, set()) | told
-        if kinds == {"integer", "number"}:
-            kinds = {"integer"}
         if self.is_open(name):
-            shown = shown_name(name)
+            if present:
+                return Leaf(replace(column, presence=True), "boolean")
+            shown = _shown(name)
             raise self._refused(
                 f": nothing tells how {column.label} is read, which declares no type",
-                f"Write number({shown}), date({shown}) or text({shown}).",
+                remedy=f"Write number({shown}), date({shown}) or text({shown}).",
             )
-        kinds = kinds or {self._known.get(name) or "text"}
+        told = self._told.get(name, set())
+        if len(told) == 1:
+            return self._read(column, next(iter(told)))
+        wanted = self._wanted.get(name, set()) | told
+        kinds = wanted or {self._known.get(name) or "text"}
+        if kinds == {"integer", "number"}:
+            kinds = {"integer"}
         if kinds == {"date", "datetime"} or (name in self._offsets and kinds == {"date"}):
             kinds = {"datetime"}
         if tested and wanted and kinds <= _TIMES and column.may_be_dated and name not in self._offsets:
@@ -218,52 +247,142 @@ class Kinds:
             first, second = sorted(kinds)[:2]
             raise self._refused(
                 f": {column.label} declares no type, and is used as {a_kind(first)} and as {a_kind(second)}",
-                "Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes, or say each "
-                "time how it is read: number(x), date(x), text(x).",
+                remedy="Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes, or say "
+                "each time how it is read: number(x), date(x), text(x).",
             )
         (kind,) = kinds
-        if kind == "datetime" and (wanted or name in self._offsets):
-            return self._read(column, kind)
-        if column.inferred:
-            refuse_misread(column, kind)
-        return Leaf(column, kind)
+        return self._read(column, kind, released=not wanted)
+
+    # ---- comparisons of columns that declare no type, which are probably mistakes
+
+    def check_order(self, op: str, left: Value, right: Value) -> None:
+        """Refuse to compare columns if nothing tells whether they are numbers, dates or texts.
+
+        In text files, those that are equal are equal texts.
+        """
+        equal = op in ("=", "<>")
+        found = [*outcomes(left), *outcomes(right)]
+        names = [each.name for each in found if isinstance(each, Name) and self._is_untold(each.name)]
+        if len(names) < len(found) or (equal and not any(map(self.is_open, names))):
+            return
+        first, *_, last = map(_shown, names)
+        raise self._refused(
+            f": {first} and {last} declare no type, so nothing tells how they are {'compared' if equal else 'ordered'}",
+            remedy=f"Write number({first}) {op} number({last}), date(…) for dates, or text(…) for "
+            f"{'texts' if equal else 'the order of texts'}.",
+        )
+
+    def check_difference(self, left: Value, right: Value) -> None:
+        """Refuse a difference of columns that may be one of numbers or of times, as nothing but the cells tells."""
+        found = [*outcomes(left), *outcomes(right)]
+        names = [each.name for each in found if isinstance(each, Name) and not self._is_shown(each.name)]
+        if len(names) == len(found) and any(self._column(name).mixed for name in names):
+            first, *_, last = map(_shown, names)
+            raise self._refused(
+                f": {first} and {last} declare no type, so nothing tells what their difference is",
+                remedy=f"Write number({first}) - number({last}), or date(…) or datetime(…) for times.",
+            )
+
+    def _is_shown(self, name: str) -> bool:
+        """Tell whether more than a difference, which may be one of numbers or of dates, tells how a column is read."""
+        return not self._is_sought(name) or name in self._shown or self._known.get(name) is not None
+
+    def check_texts(self, op: str, kind: Kind, left: Value, literals: Sequence[Literal]) -> None:
+        """Refuse to compare a column with texts that no cell is, and to order texts by what is a number or a date."""
+        texts = [each.value for each in literals if isinstance(each.value, str)]
+        columns = [self._column(name) for name in _names_in(outcomes(left))]
+        equal = op in ("=", "<>")
+        if equal and "" in texts and (isinstance(left, Name) or is_reading(left)) and columns[0].filled:
+            shown = _shown(columns[0].name or "")
+            raise self._refused(
+                f": {columns[0].label} has no empty texts, because empty cells are missing",
+                remedy=f"Write {shown} IS NULL, or {shown} IS NOT NULL.",
+            )
+        if kind != "text":
+            return
+        open_ones = [each.name for each in outcomes(left) if isinstance(each, Name) and self._is_sought(each.name)]
+        if not equal and open_ones and texts:
+            what, instead = _meant(texts[0], self._column(open_ones[0]))
+            if what:
+                raise self._refused(
+                    f": {self._column(open_ones[0]).label} declares no type, and the order of texts is not that of "
+                    f"{what}s; {safe_repr(texts[0])} is a {what} in quotes",
+                    remedy=f"Write {instead}, or text({_shown(open_ones[0])}) if the order of texts is meant.",
+                )
+        column = next((each for each in columns if each.inferred), None)
+        typed = next(filter(may_be_typed, texts), None)
+        if column is not None and typed is not None:
+            raise self._refused(
+                f": pandas may hold {safe_repr(typed)} in {column.label} as a number, a date, true or false, because "
+                "it infers types from cells",
+                remedy="Write a number without quotes or DATE '2024-12-31', or load the column as text "
+                "(dtype='string').",
+            )
 
 
-def shown_name(name: str) -> str:
+def _shown(name: str) -> str:
     """Return a column's name as a remedy writes it."""
-    return tree.text_of(tree.Name(name)) if is_short(name) else "…"
+    return text_of(Name(name)) if is_short(name) else "…"
 
 
-def _together(node: Any) -> Iterator[tuple[list[Any], Kind | None]]:
-    """Yield values that are compared with each other, with the kind that they must have, if there is one."""
-    if isinstance(node, tree.Compare):
-        yield [node.left, node.right], None
-    elif isinstance(node, tree.In):
-        yield [node.value, *node.items], None
-    elif isinstance(node, tree.Between):
-        yield [node.value, node.low, node.high], None
-    elif isinstance(node, tree.Like):
-        yield [node.value], "text"
-    elif isinstance(node, tree.Arithmetic):
-        yield [node.left, node.right], "number"
-    elif isinstance(node, tree.Negative):
-        yield [node.value], "number"
-    elif isinstance(node, tree.Case) or (isinstance(node, tree.Call) and node.function == "coalesce"):
-        yield [node], None
-    elif isinstance(node, tree.Call) and not is_reading(node):
-        yield list(node.arguments), "date"
-    for each in inner(node):
-        yield from _together(each)
+def _together(node: Node) -> Iterator[tuple[Sequence[Value], Kind | None]]:
+    """Yield values that stand with each other, with the kind that they must have, if there is one."""
+    for each in walk(node):
+        if isinstance(each, Compare):
+            yield (each.left, each.right), None
+        elif isinstance(each, In):
+            yield (each.value, *each.items), None
+        elif isinstance(each, Between):
+            yield (each.value, each.low, each.high), None
+        elif isinstance(each, Like):
+            yield (each.value,), "text"
+        elif isinstance(each, Arithmetic):
+            yield (each.left, each.right), "number"
+        elif isinstance(each, Negative):
+            yield (each.value,), "number"
+        elif isinstance(each, Case) or (isinstance(each, Call) and each.function == "coalesce"):
+            yield (each,), None
+        elif isinstance(each, Call) and not is_reading(each):
+            yield each.arguments, "date"
 
 
-def _names(group: list[tree.Value]) -> list[str]:
-    """Return the columns of a group, as they are or with a kind that the text declares."""
-    return [name.name for each in group if isinstance(each, tree.Name) or is_reading(each) for name in named_in(each)]
+def _names_in(values: Iterable[Value]) -> list[str]:
+    """Return the columns among values, as they are or with a kind that the text declares."""
+    bare = (each.arguments[0] if is_reading(each) else each for each in values)
+    return [each.name for each in bare if isinstance(each, Name)]
+
+
+def _has_offset(literal: Literal) -> bool:
+    return isinstance(literal.value, dt.datetime) and literal.value.tzinfo is not None
 
 
 def _wider(kind: Kind) -> Kind:
     return "number" if kind == "integer" else kind
 
 
-def _is_open(column: Column) -> bool:
-    return column.undeclared
+def _meant(text: str, column: Column) -> tuple[str, str]:
+    """Return what a quoted text is probably meant to be, and what to write instead; nothing of a plain text."""
+    dates = column.written.dates
+    stamp = datetime_of(text)
+    if stamp is not None and (dates is None or dates.text.startswith(_IN_ORDER)):
+        return "", ""
+    if dates is not None and re.fullmatch(dates.pattern, text):
+        return "date", f"DATE '{_day(text, dates) or '2024-12-31'}'"
+    if _NUMBER.fullmatch(text):
+        plain = len(text) < 20 and Decimal(text.strip()).is_finite()
+        return "number", f"{text.strip().removeprefix('+') if plain else 'it'} without quotes"
+    if re.fullmatch(column.written.number, text):
+        return "number", "it without quotes and with a decimal point"
+    if stamp is not None:
+        return "date", f"DATE '{text}'" if len(text) == len("2024-12-31") else f"TIMESTAMP '{text}'"
+    return ("date", "DATE '2024-12-31'") if _DAY.fullmatch(text) else ("", "")
+
+
+def _day(text: str, dates: DateFormat) -> str:
+    """Return the day of a text in a format of numbers, as DATE is written; empty if there is none."""
+    found = re.fullmatch(dates.pattern, text)
+    parts = dict(zip(dates.parts, found.groups(), strict=True)) if found else {}
+    try:
+        return dt.date(*(int(parts[name]) for name in ("year", "month", "day"))).isoformat()
+    except (KeyError, ValueError):
+        return ""

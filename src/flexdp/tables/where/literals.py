@@ -1,51 +1,78 @@
-"""Literals of a filter as the kinds that they are compared with."""
+"""Literals of a filter: how dates are written, and each literal as the kind that it is compared with."""
 
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._core.text import is_unicode, safe_repr
 from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
-from flexdp.errors import InputError, P, Phrase
-from flexdp.tables.where import tree
-from flexdp.tables.where.grammar import datetime_of, day_of
-from flexdp.tables.where.typed import Const
+from flexdp.errors import InputError, P
+from flexdp.tables.where.tree import Const, Literal
 
-__all__ = ["Literals", "a_kind", "is_double", "literal_kind"]
+__all__ = ["Literals", "a_kind", "datetime_of", "day_of", "is_double", "literal_kind", "order_key"]
 
 _NARROW_DIGITS = 15  # integers of so many digits are exact as doubles
+_INFINITE = (float("inf"), float("-inf"))
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)? ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?",
+    re.ASCII,
+)
+
+
+def day_of(text: str) -> dt.date | None:
+    """Return a date written like 2024-12-31, or None."""
+    if not _DAY.fullmatch(text):
+        return None
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def datetime_of(text: str) -> dt.datetime | None:
+    """Return a datetime written like 2024-12-31 18:30, in UTC where an offset follows, or None."""
+    day = day_of(text)
+    if day is not None:
+        return dt.datetime(day.year, day.month, day.day)
+    if not _TIME.fullmatch(text):
+        return None
+    try:
+        found = dt.datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-").replace(" Z", "Z"))
+        return found if found.tzinfo is None else found.astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 class Literals:
     """Literals as constants; ``zone`` is that of datetimes without an offset, where a column has one."""
 
     def __init__(self, parameter: str, zone: str | None) -> None:
-        self._parameter, self._zone = parameter, zone
+        self._refused = partial(InputError, parameter)
+        self.zone = zone
 
-    @property
-    def has_zone(self) -> bool:
-        """True if datetimes without an offset have a zone."""
-        return self._zone is not None
-
-    def _refused(self, rule: Phrase, remedy: Phrase = "") -> InputError:
-        return InputError(self._parameter, rule, remedy=remedy)
-
-    def const(self, node: tree.Literal, kind: Kind, *, zoned: bool = False, compared: bool = True) -> Const:
+    def const(self, node: Literal, kind: Kind, *, zoned: bool = False, compared: bool = True) -> Const:
         """Return a literal as a kind; else it stands beside values of that kind, or is ``compared`` with one."""
         value: Any = node.value
         held = literal_kind(value)
         if kind in ("date", "datetime") and isinstance(value, str):
             value = day_of(value) if kind == "date" else datetime_of(value)
             if value is None:
-                raise self._refused(f": {safe_repr(node.value)} is not a {kind}", "Dates are written '2024-12-31'.")
+                raise self._refused(
+                    f": {safe_repr(node.value)} is not a {kind}", remedy="Dates are written '2024-12-31'."
+                )
             held = kind
         if kind in ("integer", "number") and isinstance(value, Decimal):
-            return Const(kind, self.exact(value) if kind == "integer" else self._double(value))
+            if float(value) in _INFINITE:
+                raise self._refused(": a number is too large")
+            return Const(kind, float(value) + 0.0 if kind == "number" else exact(value))
         if kind == "datetime" and held in ("date", "datetime"):
             stamp = value if isinstance(value, dt.datetime) else dt.datetime(value.year, value.month, value.day)
             return Const(kind, self._micros(stamp, zoned))
@@ -53,10 +80,8 @@ class Literals:
             remedy = "Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes."
             if kind == "boolean":
                 remedy = "Write = TRUE, or = FALSE."
-            raise self._refused(
-                f": {a_kind(kind)} {'cannot be compared with' if compared else 'does not mix with'} {a_kind(held)}",
-                remedy,
-            )
+            mix = "cannot be compared with" if compared else "does not mix with"
+            raise self._refused(f": {a_kind(kind)} {mix} {a_kind(held)}", remedy=remedy)
         if kind == "date":
             return Const(kind, days_since_epoch(value))
         if kind == "text" and (not is_unicode(value) or len(value.encode()) > LONGEST_TEXT):
@@ -65,12 +90,12 @@ class Literals:
 
     def _micros(self, stamp: dt.datetime, zoned: bool) -> int:
         if zoned and stamp.tzinfo is None:
-            if self._zone is None:
+            if self.zone is None:
                 raise self._refused(
                     ": a column with a time zone is compared with a datetime without one",
-                    ("Write TIMESTAMP '2024-12-31 18:30+01:00', or set ", P("zone", "Europe/Berlin"), "."),
+                    remedy=("Write TIMESTAMP '2024-12-31 18:30+01:00', or set ", P("zone", "Europe/Berlin"), "."),
                 )
-            stamp = stamp.replace(tzinfo=ZoneInfo(self._zone))
+            stamp = stamp.replace(tzinfo=ZoneInfo(self.zone))
         elif not zoned and stamp.tzinfo is not None:
             raise self._refused(": a column without a time zone is compared with a datetime that has an offset")
         try:
@@ -79,18 +104,10 @@ class Literals:
             raise self._refused(": a datetime lies outside the years 1 to 9999") from None
         return micros_since_epoch(plain)
 
-    def _double(self, value: Decimal) -> float:
-        number = float(value)
-        if number in (float("inf"), float("-inf")):
-            raise self._refused(": a number is too large")
-        return number + 0.0
 
-    def exact(self, value: Decimal) -> int | Fraction:
-        """Return an integer, or as a fraction a number that no cell of integers equals."""
-        if float(value) in (float("inf"), float("-inf")):
-            raise self._refused(": a number is too large")
-        exact = Fraction(value)
-        return exact if is_double(value) else exact.numerator
+def exact(value: Decimal) -> int | Fraction:
+    """Return an integer, or as a fraction a number that no cell of integers equals."""
+    return Fraction(value) if is_double(value) else Fraction(value).numerator
 
 
 def is_double(value: object) -> bool:
@@ -103,12 +120,16 @@ def literal_kind(value: object, *, exact: bool = False) -> Kind:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, Decimal):
-        if is_double(value):
-            return "number"
-        return "integer" if exact or value.copy_abs() >= 10**_NARROW_DIGITS else "number"
+        long = exact or value.copy_abs() >= 10**_NARROW_DIGITS
+        return "integer" if long and not is_double(value) else "number"
     if isinstance(value, str):
         return "text"
     return "datetime" if isinstance(value, dt.datetime) else "date"
+
+
+def order_key(const: Const) -> Any:
+    """Return a literal in the form in which it is ordered: texts by their bytes."""
+    return const.value.encode() if const.kind == "text" else const.value
 
 
 def a_kind(kind: str) -> str:

@@ -1,7 +1,14 @@
-"""From tree to meaning: which columns are meant, how their cells are read, what each comparison compares.
+"""From what is written to what it means: the same tree with kinds, its tests in positive form.
 
-Parameters and what the table declares decide, never a record. A column that declares no type is read as the kind of
-what it is compared with.
+    parsed ── Kinds ──▶ the column and the kind of each name
+           ── _Meaning ──▶ names and literals replaced, integers as doubles beside doubles, NOT moved inwards
+           ── is_impossible ──▶ refused if no record can pass
+
+Parameters and what the table declares decide, never a record. A value is missing wherever a cell is missing or
+unreadable, an operand of arithmetic too large, or a divisor zero. Then each comparison is false, and its opposite too,
+as in SQL: hence NOT changes the signs and is gone.
+
+    NOT (a > 1 OR b = 2)      (a <= 1) AND (b <> 2)      false where a or b is missing
 """
 
 from __future__ import annotations
@@ -9,55 +16,58 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import LARGEST_INTEGER, Kind
-from flexdp.errors import InputError, P, Phrase
+from flexdp.errors import InputError, P
 from flexdp.tables.declared import Column
-from flexdp.tables.where import tree
-from flexdp.tables.where.doubtful import Doubts
-from flexdp.tables.where.grammar import parse_test, parse_value
 from flexdp.tables.where.kinds import Kinds, Lookup
-from flexdp.tables.where.literals import Literals, a_kind, is_double, literal_kind
-from flexdp.tables.where.pattern import pieces
-from flexdp.tables.where.possible import is_impossible, order_key
-from flexdp.tables.where.stated import with_seconds, with_times
-from flexdp.tables.where.tree import text_of
-from flexdp.tables.where.typed import (
-    LARGEST_TERM,
-    TINY,
-    All,
-    Always,
-    AsNumber,
-    Cases,
-    Compared,
+from flexdp.tables.where.literals import Literals, a_kind, datetime_of, day_of, is_double, literal_kind, order_key
+from flexdp.tables.where.parse import parse_test, parse_value
+from flexdp.tables.where.possible import is_impossible
+from flexdp.tables.where.tree import (
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Case,
+    Compare,
     Const,
-    Difference,
-    First,
+    In,
+    IsNull,
     Leaf,
-    Matches,
-    Missing,
-    OneOf,
-    Operation,
-    Part,
-    Some,
-    Sum,
-    Tested,
-    Typed,
+    Literal,
+    Name,
+    Negative,
+    Node,
+    Not,
+    Or,
+    Test,
+    Value,
+    is_reading,
+    kind_of,
     leaves,
+    mapped,
+    outcomes,
+    results_of,
+    text_of,
 )  # fmt: skip
-from flexdp.tables.where.walk import is_reading, outcomes
 
-__all__ = ["Filter", "derived_column", "filter_of"]
+__all__ = ["HUGE", "LARGEST_TERM", "TINY", "Filter", "derived_column", "filter_of"]
 
+HUGE, TINY = 1e100, 1e-100  # arithmetic: beyond HUGE a number counts as missing, below TINY as zero
+LARGEST_TERM = 2**53  # arithmetic: integers beyond count as missing
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _AROUND = ", or write month(day) >= 11 OR month(day) <= 2 for a range that spans the turn of the year"
 _NUMBERS: set[Kind] = {"integer", "number"}
+_TIMES: set[Kind] = {"date", "datetime"}
 _LARGEST_PART = {"year": dt.MAXYEAR, "month": 12}
+_NEVER = Or(())  # none of no tests is true
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,7 @@ class Filter:
     """A test of records: its canonical text, which is public, and its meaning."""
 
     text: str
-    test: Tested
+    test: Test
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
@@ -96,8 +106,7 @@ def filter_of(
             ": no record can match, because its tests contradict each other or no value can pass them",
             remedy="Join tests with OR if one of them is enough.",
         )
-    stated = with_times(parsed, lambda name: columns.leaf(name, tested=True).kind)
-    return Filter(text_of(with_seconds(stated, meaning.differences)), test)
+    return Filter(text_of(meaning.with_seconds(_with_times(parsed, columns))), test)
 
 
 def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None = None) -> tuple[Column, str]:
@@ -106,308 +115,354 @@ def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None 
     columns = Kinds("derive", lookup, {}, parsed)
     meaning = _Meaning("derive", columns, zone)
     value = meaning.value(parsed)
+    kind = kind_of(value)
     if not columns.names:
         raise InputError("derive", f": {safe_repr(name)} names no column")
-    if value.kind == "datetime" and _is_zoned(value):
+    if kind == "datetime" and _is_zoned(value):
         raise InputError("derive", f": {safe_repr(name)} would be a datetime with a time zone, which is not derived")
-    column = Column(name=name, type_name="derived", kind=value.kind, strict=True, derived=value)
-    return column, text_of(with_seconds(parsed, meaning.differences))
+    column = Column(name=name, type_name="derived", kind=kind, strict=True, derived=value)
+    return column, text_of(meaning.with_seconds(parsed))
+
+
+def _with_times(test: Test, columns: Kinds) -> Test:
+    """Return a test that states texts that are compared with dates as the dates that they are.
+
+    What a column declares decides whether '2024-12-31' is a date or a text, which readers of a release do not know.
+    """
+
+    def as_time(item: Value, beside: Value) -> Value:
+        if not isinstance(beside, Name) or not isinstance(item, Literal) or not isinstance(item.value, str):
+            return item
+        kind = columns.leaf(beside.name, tested=True).kind
+        found = day_of(item.value) if kind in _TIMES else None
+        found = found or (datetime_of(item.value) if kind == "datetime" else None)
+        return item if found is None else Literal(found)
+
+    def stated(node: Node) -> Node | None:
+        if isinstance(node, Not | And | Or):
+            return None
+        if isinstance(node, Compare):
+            return replace(node, left=as_time(node.left, node.right), right=as_time(node.right, node.left))
+        if isinstance(node, Between):
+            return replace(node, low=as_time(node.low, node.value), high=as_time(node.high, node.value))
+        if isinstance(node, In):
+            return replace(node, items=tuple(as_time(item, node.value) for item in node.items))
+        return node
+
+    return mapped(test, stated)
 
 
 class _Meaning:
+    """The meaning of values and tests whose columns are found."""
+
     def __init__(self, parameter: str, columns: Kinds, zone: str | None) -> None:
-        self._parameter, self._kinds, self._literals = parameter, columns, Literals(parameter, zone)
-        self._doubts = Doubts(parameter, columns)
-        self.differences: set[tree.Arithmetic] = set()  # of datetimes, which are numbers of seconds
+        self._refused = partial(InputError, parameter)
+        self._kinds, self._literals = columns, Literals(parameter, zone)
+        self._differences: set[Arithmetic] = set()  # of datetimes, which are numbers of seconds
 
-    def _refused(self, rule: Phrase, remedy: Phrase = "", given: str | None = None) -> InputError:
-        return InputError(self._parameter, rule, given=given, remedy=remedy)
+    def with_seconds(self, node: Value | Test) -> Value | Test:
+        """Return a written tree in which every difference of datetimes says that it is a number of seconds."""
 
-    def value(self, node: tree.Value, *, tested: bool = False, present: bool = False) -> Typed:
+        def stated(part: Node) -> Node | None:
+            if isinstance(part, Call) and part.function == "seconds":
+                return part
+            return Call("seconds", (part,)) if isinstance(part, Arithmetic) and part in self._differences else None
+
+        return mapped(node, stated)
+
+    # ---- values
+
+    def value(self, node: Value, *, tested: bool = False, present: bool = False) -> Value:
         """Return the meaning of a value; columns that are ``tested`` may hold dates and datetimes.
 
         Those that only need to be ``present`` need no kind.
         """
-        if isinstance(node, tree.Name):
+        if isinstance(node, Name):
             return self._kinds.leaf(node.name, tested=tested, present=present)
-        if is_reading(node):
-            return self._kinds.told(node)
-        if isinstance(node, tree.Literal):
+        if isinstance(node, Literal):
             return self._literals.const(node, literal_kind(node.value, exact=True))
-        if isinstance(node, tree.Negative):
+        if isinstance(node, Negative):
             inner = self._numeric(self.value(node.value))
+            zero = 0 if kind_of(inner) == "integer" else 0.0
             if isinstance(inner, Const):
-                return Const(inner.kind, -inner.value + (0 if inner.kind == "integer" else 0.0))
-            if inner.kind == "integer":
-                return Sum(Const("integer", 0), inner, minus=True)
-            return Operation("-", Const("number", 0.0), inner)
-        if isinstance(node, tree.Arithmetic):
+                return Const(inner.kind, -inner.value + zero)
+            return Arithmetic("-", Const(kind_of(inner), zero), inner)
+        if isinstance(node, Arithmetic):
             return self._arithmetic(node)
-        if isinstance(node, tree.Case):
-            return self._case(node, tested, present)
-        return self._first(node, tested, present) if node.function == "coalesce" else self._part(node)
+        if isinstance(node, Case):
+            values = self._alike(results_of(node), tested, present)
+            tests = [self.test(test) for test, _ in node.branches]
+            otherwise = values[-1] if node.otherwise is not None else None
+            return Case(tuple(zip(tests, values, strict=False)), otherwise)
+        assert isinstance(node, Call)
+        if is_reading(node):
+            return self._kinds.declared(node)
+        if node.function == "coalesce":
+            return Call("coalesce", tuple(self._alike(node.arguments, tested, present)))
+        return self._seconds(node.arguments[0]) if node.function == "seconds" else self._part(node)
 
-    def _tested(self, node: tree.Value, *, present: bool = False) -> Typed:
+    def _tested(self, node: Value, *, present: bool = False) -> Value:
         """Return the meaning of a value that is compared with literals or found missing, or whose year is taken."""
-        found = [each for each in outcomes(node) if not isinstance(each, tree.Literal)]
         dated = all(
-            isinstance(each, tree.Name) and self._kinds.leaf(each.name, tested=True, present=present).column.dated
-            for each in found
+            isinstance(each, Name) and self._kinds.leaf(each.name, tested=True, present=present).column.dated
+            for each in outcomes(node)
+            if not isinstance(each, Literal)
         )
-        return self.value(node, tested=isinstance(node, tree.Name) or dated, present=present)
+        return self.value(node, tested=isinstance(node, Name) or dated, present=present)
 
-    def _arithmetic(self, node: tree.Arithmetic) -> Typed:
+    def _alike(self, nodes: Sequence[Value], tested: bool, present: bool) -> list[Value]:
+        """Return values of one kind."""
+        values = {
+            place: self.value(node, tested=tested, present=present)
+            for place, node in enumerate(nodes)
+            if not isinstance(node, Literal)
+        }
+        literals = [node.value for node in nodes if isinstance(node, Literal)]
+        kinds = {kind_of(value) for value in values.values()} or {literal_kind(each, exact=True) for each in literals}
+        if (kinds == {"integer"} and any(map(is_double, literals))) or kinds == _NUMBERS:
+            kinds = {"number"}
+        if len(kinds) > 1:
+            first, second = sorted(kinds)[:2]
+            raise self._refused(f": {a_kind(first)} and {a_kind(second)} do not mix")
+        (kind,) = kinds
+        out = [
+            self._literals.const(node, kind, compared=False) if isinstance(node, Literal) else values[place]
+            for place, node in enumerate(nodes)
+        ]
+        return [_number(value) for value in out] if kind == "number" else out
+
+    def _arithmetic(self, node: Arithmetic) -> Value:
         if node.op == "-":
-            self._doubts.of_difference(node.left, node.right)
+            self._kinds.check_difference(node.left, node.right)
         left, right = self.value(node.left), self.value(node.right)
-        times = {"date", "datetime"}
-        if left.kind in times or right.kind in times:
-            if node.op != "-" or left.kind != right.kind:
+        kinds = (kind_of(left), kind_of(right))
+        if _TIMES.intersection(kinds):
+            if node.op != "-" or kinds[0] != kinds[1]:
                 raise self._refused(
                     ": of times only differences are computed, of two dates (in days) or two datetimes (in seconds)",
-                    "Write departure - arrival > 10 instead of arrival + 10 < departure, and date(…) for the day of a "
-                    "datetime.",
+                    remedy="Write departure - arrival > 10 instead of arrival + 10 < departure, and date(…) for the "
+                    "day of a datetime.",
                 )
-            if left.kind == "date":
-                return Sum(left, right, minus=True)
-            self._same_clock(left, right)
-            self.differences.add(node)
-            return Difference(left, right)
+            if kinds[0] == "date":
+                return Arithmetic("-", left, right)
+            self._check_clocks(left, right)
+            self._differences.add(node)
+            return Call("seconds", (Arithmetic("-", left, right),))
         left, right = self._numeric(left), self._numeric(right)
         for each in (left, right):
             if isinstance(each, Const) and each.value and not TINY <= abs(each.value) <= LARGEST_TERM:
                 raise self._refused(": a number in arithmetic must lie between 1e-100 and 2^53")
         if node.op == "/" and isinstance(right, Const) and not right.value:
             raise self._refused(": division by zero, so the value is always missing")
+        if node.op not in "+-" or "number" in kinds:
+            left, right = _number(left), _number(right)
         if isinstance(left, Const) and isinstance(right, Const):
-            return self._folded(node.op, left, right)
-        if node.op in "+-" and left.kind == right.kind == "integer":
-            return Sum(left, right, minus=node.op == "-")
-        return Operation(node.op, _number(left), _number(right))
+            return _computed(node.op, left, right)
+        return Arithmetic(node.op, left, right)
 
-    def _folded(self, op: str, left: Const, right: Const) -> Const:
-        """Compute with two literals here: an engine would do so before it looks at any record, and might fail."""
-        if op in "+-" and left.kind == right.kind == "integer":
-            return Const("integer", left.value + right.value if op == "+" else left.value - right.value)
-        first, second = float(left.value), float(right.value)
-        done = {"+": first + second, "-": first - second, "*": first * second, "/": first / (second or 1.0)}
-        return Const("number", done[op] + 0.0)
-
-    def _same_clock(self, left: Typed, right: Typed) -> None:
-        zoned = {_is_zoned(each) for each in (left, right)}
-        if len(zoned) > 1:
+    def _check_clocks(self, left: Value, right: Value) -> None:
+        if _is_zoned(left) != _is_zoned(right):
             raise self._refused(": datetimes with and without a time zone do not compare")
 
-    def _numeric(self, value: Typed) -> Typed:
-        if value.kind not in ("integer", "number"):
-            raise self._refused(f": arithmetic needs numbers, not {a_kind(value.kind)}")
+    def _numeric(self, value: Value) -> Value:
+        if kind_of(value) not in _NUMBERS:
+            raise self._refused(f": arithmetic needs numbers, not {a_kind(kind_of(value))}")
         return value
 
-    def _part(self, node: tree.Call) -> Typed:
-        if node.function == "seconds":
-            return self._seconds(node.arguments[0])
-        inner = self._tested(node.arguments[0])
-        if inner.kind not in ("date", "datetime"):
-            raise self._refused(f": {node.function} needs a date, not {a_kind(inner.kind)}")
+    def _part(self, node: Call) -> Value:
+        inner = self._dated(node)
         if _is_zoned(inner):
             raise self._refused(
                 f": {node.function} of datetimes with a time zone is computed in comparisons of a year only",
-                "Compare with TIMESTAMP '2024-01-01 00:00+01:00' instead.",
+                remedy="Compare with TIMESTAMP '2024-01-01 00:00+01:00' instead.",
             )
-        return Part(node.function, inner)
+        return Call(node.function, (inner,))
 
-    def _seconds(self, node: tree.Value) -> Typed:
+    def _dated(self, node: Call) -> Value:
+        """Return the date or datetime whose year or month is taken."""
+        inner = self._tested(node.arguments[0])
+        if kind_of(inner) not in _TIMES:
+            raise self._refused(f": {node.function} needs a date, not {a_kind(kind_of(inner))}")
+        return inner
+
+    def _seconds(self, node: Value) -> Value:
         """Return the difference of two datetimes, which is a number of seconds with the word or without it."""
         value = self.value(node)
-        if not isinstance(value, Difference):
+        if not isinstance(value, Call) or value.function != "seconds":
             raise self._refused(
                 ": seconds needs a difference of two datetimes",
-                "For example seconds(departure - arrival); differences of dates are numbers of days.",
+                remedy="For example seconds(departure - arrival); differences of dates are numbers of days.",
             )
         return value
 
-    def _first(self, node: tree.Call, tested: bool, present: bool) -> Typed:
-        values = self._alike(node.arguments, tested, present)
-        return First(tuple(values), values[0].kind)
+    # ---- tests
 
-    def _case(self, node: tree.Case, tested: bool, present: bool) -> Typed:
-        results = [value for _, value in node.branches] + ([node.otherwise] if node.otherwise is not None else [])
-        values = self._alike(results, tested, present)
-        branches = tuple((self.test(test), value) for (test, _), value in zip(node.branches, values, strict=False))
-        otherwise = values[-1] if node.otherwise is not None else None
-        return Cases(branches, otherwise, values[0].kind)
-
-    def _alike(self, nodes: Sequence[tree.Value], tested: bool, present: bool) -> list[Typed]:
-        """Return values of one kind."""
-        values = [
-            None if isinstance(node, tree.Literal) else self.value(node, tested=tested, present=present)
-            for node in nodes
-        ]
-        literals = [node for node in nodes if isinstance(node, tree.Literal)]
-        kinds = {value.kind for value in values if value is not None}
-        kinds = kinds or {literal_kind(node.value, exact=True) for node in literals}
-        if (kinds == {"integer"} and any(is_double(node.value) for node in literals)) or kinds == _NUMBERS:
-            kinds = {"number"}
-        if len(kinds) > 1:
-            first, second = sorted(kinds)[:2]
-            raise self._refused(f": {a_kind(first)} and {a_kind(second)} do not mix")
-        (kind,) = kinds
-        consts = iter([self._literals.const(node, kind, compared=False) for node in literals])
-        return [next(consts) if value is None else _number(value) if kind == "number" else value for value in values]
-
-    def test(self, node: tree.Test, positive: bool = True) -> Tested:
+    def test(self, node: Test, positive: bool = True) -> Test:
         """Return the meaning of a test, or of its negation."""
-        if isinstance(node, tree.Not):
+        if isinstance(node, Not):
             return self.test(node.test, not positive)
-        if isinstance(node, tree.And | tree.Or):
+        if isinstance(node, And | Or):
             parts = tuple(self.test(each, positive) for each in node.tests)
-            return All(parts) if isinstance(node, tree.And) is positive else Some(parts)
-        if isinstance(node, tree.Compare):
+            return And(parts) if isinstance(node, And) is positive else Or(parts)
+        if isinstance(node, Compare):
             return self._compare(node.op if positive else _OPPOSITE[node.op], node.left, node.right)
         negated = node.negated is positive
-        if isinstance(node, tree.Between):
-            low, high = ("<", ">") if negated else (">=", "<=")
-            parts = (self._compare(low, node.value, node.low), self._compare(high, node.value, node.high))
-            if _reversed(node, *parts):
-                remedy = f"Swap the bounds{_AROUND if isinstance(node.value, tree.Call) else ''}."
-                raise self._refused(": BETWEEN has its higher bound first, so no value can match", remedy)
-            return Some(parts) if negated else All(parts)
-        if isinstance(node, tree.IsNull):
-            return Missing(self._tested(node.value, present=True), negated)
+        if isinstance(node, Between):
+            return self._between(node, negated)
+        if isinstance(node, IsNull):
+            return IsNull(self._tested(node.value, present=True), negated)
         value = self._tested(node.value)
-        if isinstance(node, tree.Like):
-            if value.kind != "text":
-                raise self._refused(f": LIKE needs a text, not {a_kind(value.kind)}")
-            if node.escape is None and re.search(r"\\[%_]", node.pattern):
-                raise self._refused(
-                    ": a backslash before % or _ escapes it only if ESCAPE names the backslash",
-                    r"Write LIKE '50\%' ESCAPE '\', where \\ is a backslash itself.",
-                )
-            return Matches(value, pieces(node.pattern, node.escape), negated)
-        return self._among(value, node, negated)
+        if isinstance(node, In):
+            return self._among(value, node, negated)
+        if kind_of(value) != "text":
+            raise self._refused(f": LIKE needs a text, not {a_kind(kind_of(value))}")
+        if node.escape is None and re.search(r"\\[%_]", node.pattern):
+            raise self._refused(
+                ": a backslash before % or _ escapes it only if ESCAPE names the backslash",
+                remedy=r"Write LIKE '50\%' ESCAPE '\', where \\ is a backslash itself.",
+            )
+        return replace(node, value=value, negated=negated)
 
-    def _among(self, value: Typed, node: tree.In, negated: bool) -> Tested:
-        literals = [item for item in node.items if isinstance(item, tree.Literal)]
-        self._doubts.of_empty_texts(node.value, literals)
-        if value.kind == "text":
-            self._doubts.of_typed_texts(node.value, literals)
+    def _between(self, node: Between, negated: bool) -> Test:
+        low, high = ("<", ">") if negated else (">=", "<=")
+        parts = (self._compare(low, node.value, node.low), self._compare(high, node.value, node.high))
+        if _is_reversed(node, parts):
+            remedy = f"Swap the bounds{_AROUND if isinstance(node.value, Call) else ''}."
+            raise self._refused(": BETWEEN has its higher bound first, so no value can match", remedy=remedy)
+        return Or(parts) if negated else And(parts)
+
+    def _among(self, value: Value, node: In, negated: bool) -> Test:
+        kind = kind_of(value)
+        literals = [item for item in node.items if isinstance(item, Literal)]
+        self._kinds.check_texts("=", kind, node.value, literals)
         for literal in literals:
             self._check_part(node.value, literal)
-        consts = [self._literals.const(item, value.kind, zoned=_is_zoned(value)) for item in literals]
-        return OneOf(value, tuple(c for c in dict.fromkeys(consts) if not isinstance(c.value, Fraction)), negated)
+        consts = dict.fromkeys(self._literals.const(item, kind, zoned=_is_zoned(value)) for item in literals)
+        return In(value, tuple(each for each in consts if not isinstance(each.value, Fraction)), negated)
 
-    def _compare(self, op: str, left: tree.Value, right: tree.Value) -> Tested:
-        if isinstance(left, tree.Literal) and not isinstance(right, tree.Literal):
+    def _compare(self, op: str, left: Value, right: Value) -> Test:
+        if isinstance(left, Literal):
             left, right, op = right, left, _MIRRORED[op]
-        if isinstance(right, tree.Literal):
+        if isinstance(right, Literal):
             return self._with_literal(op, left, right)
         if left == right and op in ("<>", "<", ">"):
             raise self._refused(
                 f": {op} compares a value with itself, which no record passes",
-                "Write IS NULL or IS NOT NULL for missing cells.",
+                remedy="Write IS NULL or IS NOT NULL for missing cells.",
             )
-        self._doubts.of_order(op, left, right)
+        self._kinds.check_order(op, left, right)
         first, second = self.value(left), self.value(right)
         if isinstance(first, Const) and isinstance(second, Const):
-            raise self._refused(": two literals are compared", "Name a column on one side.")
-        if {first.kind, second.kind} == {"integer", "number"}:
+            raise self._two_literals()
+        kinds = (kind_of(first), kind_of(second))
+        if set(kinds) == _NUMBERS:
             first, second = _number(first), _number(second)
-        if first.kind != second.kind:
-            raise self._refused(f": {a_kind(first.kind)} cannot be compared with {a_kind(second.kind)}")
-        if first.kind == "datetime":
-            self._same_clock(first, second)
-        self._ordered(op, first.kind)
-        return Compared(op, first, second)
+        elif kinds[0] != kinds[1]:
+            raise self._refused(f": {a_kind(kinds[0])} cannot be compared with {a_kind(kinds[1])}")
+        if kinds[0] == "datetime":
+            self._check_clocks(first, second)
+        self._check_sign(op, kinds[0])
+        return Compare(op, first, second)
 
-    def _ordered(self, op: str, kind: Kind) -> None:
+    def _two_literals(self) -> InputError:
+        return self._refused(": two literals are compared", remedy="Name a column on one side.")
+
+    def _check_sign(self, op: str, kind: Kind) -> None:
         if kind == "boolean" and op not in ("=", "<>"):
             raise self._refused(": booleans support only = and <>")
 
-    def _with_literal(self, op: str, left: tree.Value, right: tree.Literal) -> Tested:
-        if isinstance(left, tree.Literal):
-            raise self._refused(": two literals are compared", "Name a column on one side.")
+    def _with_literal(self, op: str, left: Value, right: Literal) -> Test:
+        if isinstance(left, Literal):
+            raise self._two_literals()
         self._check_part(left, right)
-        if isinstance(left, tree.Call) and left.function == "year" and isinstance(right.value, Decimal):
-            return self._years(op, left.arguments[0], Fraction(self._literals.exact(right.value)))
+        if isinstance(left, Call) and left.function == "year" and isinstance(right.value, Decimal):
+            return self._years(op, left, Fraction(right.value))
         value = self._tested(left)
         if isinstance(value, Const):
-            raise self._refused(": two literals are compared", "Name a column on one side.")
-        self._ordered(op, value.kind)
-        if value.kind == "text":
-            self._doubts.of_quotes(op, left, right)
-            self._doubts.of_typed_texts(left, [right])
-        const = self._literals.const(right, value.kind, zoned=_is_zoned(value))
-        if isinstance(const.value, Fraction):
-            return _between_integers(op, value, const.value)
-        return Compared(op, value, const)
+            raise self._two_literals()
+        kind = kind_of(value)
+        self._check_sign(op, kind)
+        self._kinds.check_texts(op, kind, left, [right])
+        const = self._literals.const(right, kind, zoned=_is_zoned(value))
+        return _of_integers(op, value, const.value) if isinstance(const.value, Fraction) else Compare(op, value, const)
 
-    def _check_part(self, left: tree.Value, right: tree.Literal) -> None:
+    def _check_part(self, left: Value, right: Literal) -> None:
         """Refuse to compare a year or a month with a number that is none."""
-        part = left.function if isinstance(left, tree.Call) else ""
+        part = left.function if isinstance(left, Call) else ""
         largest = _LARGEST_PART.get(part)
         if largest is not None and isinstance(right.value, Decimal) and not 1 <= right.value <= largest:
             raise self._refused(f": a {part} lies between 1 and {largest}", given=str(right.value))
 
-    def _years(self, op: str, of: tree.Value, year: Fraction) -> Tested:
-        """Compare a date with the ends of a year, which all engines do alike and quickly."""
-        value = self._tested(of)
-        if value.kind not in ("date", "datetime"):
-            raise self._refused(f": year needs a date, not {a_kind(value.kind)}")
-        if _is_zoned(value) and not self._literals.has_zone:
+    # Engines compare a date with the ends of a year alike, and quickly:
+    #
+    #     year(d) = 2024       d >= 2024-01-01 AND d < 2025-01-01
+    #     year(d) > 2024       d >= 2025-01-01
+    #     year(d) > 2023.5     year(d) > 2023
+    #     year(d) <= 9999      d is present
+    def _years(self, op: str, node: Call, year: Fraction) -> Test:
+        value = self._dated(node)
+        if _is_zoned(value) and self._literals.zone is None:
             raise self._refused(
                 ": the year of a datetime with a time zone depends on the zone",
-                ("Set ", P("zone", "Europe/Berlin"), "."),
+                remedy=("Set ", P("zone", "Europe/Berlin"), "."),
             )
-        present = Missing(value, True)
+        present = IsNull(value, negated=True)
         if year.denominator != 1:
             if op in ("=", "<>"):
-                return present if op == "<>" else Always(False)
+                return present if op == "<>" else _NEVER
             year, op = Fraction(year.numerator // year.denominator), ("<=" if op in ("<", "<=") else ">")
-        first, after = (self._new_year(value, int(year) + i) for i in (0, 1))
 
-        def compared(sign: str, end: Const | bool) -> Tested:
-            if isinstance(end, bool):  # beyond the first or the last year: True if every date is earlier
-                return present if end is (sign == "<") else Always(False)
-            return Compared(sign, value, end)
+        def compared(sign: str, start: int) -> Test:
+            if not dt.MINYEAR < start <= dt.MAXYEAR:  # every date is later than the first year, and none than the last
+                return present if (start > dt.MAXYEAR) is (sign == "<") else _NEVER
+            new_year = Literal(dt.date(start, 1, 1))
+            const = self._literals.const(new_year, kind_of(value), zoned=_is_zoned(value))
+            return Compare(sign, value, const)
 
+        first, after = int(year), int(year) + 1
         if op == "=":
-            return All((compared(">=", first), compared("<", after)))
+            return And((compared(">=", first), compared("<", after)))
         if op == "<>":
-            return Some((compared("<", first), compared(">=", after)))
+            return Or((compared("<", first), compared(">=", after)))
         return compared("<" if op in ("<", "<=") else ">=", first if op in ("<", ">=") else after)
 
-    def _new_year(self, value: Typed, year: int) -> Const | bool:
-        if not dt.MINYEAR < year <= dt.MAXYEAR:
-            return year > dt.MAXYEAR
-        literal = tree.Literal(dt.date(year, 1, 1))
-        return self._literals.const(literal, value.kind, zoned=_is_zoned(value))
 
-
-def _is_zoned(value: Typed) -> bool:
+def _is_zoned(value: Value) -> bool:
     return any(leaf.column.zoned and leaf.kind == "datetime" for leaf in leaves(value))
 
 
-def _reversed(node: tree.Between, low: Tested, high: Tested) -> bool:
+def _is_reversed(node: Between, parts: Sequence[Test]) -> bool:
     """Tell whether both bounds are literals, the higher one first."""
-    if isinstance(node.low, tree.Literal) and isinstance(node.high, tree.Literal):
-        if isinstance(node.low.value, Decimal) and isinstance(node.high.value, Decimal):
-            return node.low.value > node.high.value
-        consts = [part.right for part in (low, high) if isinstance(part, Compared) and isinstance(part.right, Const)]
-        return len(consts) == 2 and bool(order_key(consts[0]) > order_key(consts[1]))
-    return False
+    if not isinstance(node.low, Literal) or not isinstance(node.high, Literal):
+        return False
+    if isinstance(node.low.value, Decimal) and isinstance(node.high.value, Decimal):
+        return node.low.value > node.high.value
+    consts = [part.right for part in parts if isinstance(part, Compare) and isinstance(part.right, Const)]
+    return len(consts) == 2 and bool(order_key(consts[0]) > order_key(consts[1]))
 
 
-def _number(value: Typed) -> Typed:
-    if value.kind == "number":
+def _number(value: Value) -> Value:
+    """Return a number as a double."""
+    if kind_of(value) == "number":
         return value
-    return Const("number", float(value.value)) if isinstance(value, Const) else AsNumber(value)
+    return Const("number", float(value.value)) if isinstance(value, Const) else Call("number", (value,))
 
 
-def _between_integers(op: str, value: Typed, limit: Fraction) -> Tested:
+def _computed(op: str, left: Const, right: Const) -> Const:
+    """Compute with two literals here: an engine would do so before it looks at any record, and might fail."""
+    first, second = left.value, right.value
+    if op in "+-":
+        value = first + second if op == "+" else first - second
+    else:
+        value = first * second if op == "*" else first / (second or 1.0)
+    return Const(left.kind, value if left.kind == "integer" else value + 0.0)
+
+
+def _of_integers(op: str, value: Value, limit: Fraction) -> Test:
     """Compare an integer with a number that no integer equals; beyond 37 digits, all are on one side of it."""
     if op in ("=", "<>"):
-        return Missing(value, True) if op == "<>" else Always(False)
+        return IsNull(value, negated=True) if op == "<>" else _NEVER
     if abs(limit) > LARGEST_INTEGER:
-        return Missing(value, True) if (op in ("<", "<=")) is (limit > 0) else Always(False)
+        return IsNull(value, negated=True) if (op in ("<", "<=")) is (limit > 0) else _NEVER
     below = limit.numerator // limit.denominator
-    return Compared("<=" if op in ("<", "<=") else ">", value, Const("integer", below))
+    return Compare("<=" if op in ("<", "<=") else ">", value, Const("integer", below))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TypeAlias
 
-from flexdp.tables.where.typed import Piece
-
-__all__ = ["ESCAPE", "expression", "in_sql", "pieces"]
+__all__ = ["ESCAPE", "Piece", "expression", "in_sql", "pieces"]
 
 ESCAPE = "!"
+Piece: TypeAlias = str | None  # a text, or "" for one character, or None for any number of characters
 
 
 def pieces(pattern: str, escape: str | None) -> tuple[Piece, ...]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from flexdp.tables.where.typed import All, Always, Compared, Const, Missing, OneOf, Some, Tested, Typed
+from flexdp.tables.where.literals import order_key
+from flexdp.tables.where.tree import And, Compare, Const, In, IsNull, Or, Test, Value
 
-__all__ = ["is_impossible", "order_key"]
+__all__ = ["is_impossible"]
 
 
 @dataclass
@@ -58,48 +59,43 @@ class _Range:
         self.among = among if self.among is None else self.among & among
 
 
-def order_key(const: Const) -> Any:
-    """Return a literal in the form in which it is ordered: texts by their bytes."""
-    return const.value.encode() if const.kind == "text" else const.value
-
-
-def is_impossible(test: Tested) -> bool:
+def is_impossible(test: Test) -> bool:
     """Tell whether literals alone show that no record passes; False where they do not.
 
     Only tests that are joined by AND, of one value with literals, are set against each other.
     """
-    if isinstance(test, Some):
-        return all(is_impossible(each) for each in test.tests)
-    ranges: dict[Typed, _Range] = {}
+    if isinstance(test, Or):
+        return all(map(is_impossible, test.tests))
+    ranges: dict[Value, _Range] = {}
     for part in _parts(test):
-        if (isinstance(part, Always) and not part.true) or (isinstance(part, Some) and is_impossible(part)):
+        if isinstance(part, Or) and is_impossible(part):
             return True
         _narrow(ranges, part)
     return any(each.is_empty() for each in ranges.values())
 
 
-def _parts(test: Tested) -> Iterator[Tested]:
-    if isinstance(test, All):
+def _parts(test: Test) -> Iterator[Test]:
+    if isinstance(test, And):
         for each in test.tests:
             yield from _parts(each)
     else:
         yield test
 
 
-def _narrow(ranges: dict[Typed, _Range], part: Tested) -> None:
-    if isinstance(part, Compared) and isinstance(part.right, Const):
+def _narrow(ranges: dict[Value, _Range], part: Test) -> None:
+    if isinstance(part, Compare) and isinstance(part.right, Const):
         left = ranges.setdefault(part.left, _Range())
         left.present = True
         left.narrow(part.op, order_key(part.right))
-    elif isinstance(part, OneOf):
+    elif isinstance(part, In):
         left = ranges.setdefault(part.value, _Range())
         left.present = True
-        keys = frozenset(map(order_key, part.among))
+        keys = frozenset(order_key(item) for item in part.items if isinstance(item, Const))
         if part.negated:
             left.excluded |= keys
         else:
             left.keep(keys)
-    elif isinstance(part, Missing):
+    elif isinstance(part, IsNull):
         left = ranges.setdefault(part.value, _Range())
         left.present |= part.negated
         left.missing |= not part.negated

@@ -8,40 +8,37 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Collection
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column
-from flexdp.tables.sql.dialect import Dialect
-from flexdp.tables.where.typed import (
-    HUGE,
-    LARGEST_TERM,
-    TINY,
-    All,
-    Always,
-    AsNumber,
-    Compared,
+from flexdp.tables.where.meaning import HUGE, LARGEST_TERM, TINY
+from flexdp.tables.where.pattern import pieces
+from flexdp.tables.where.tree import (
+    And,
+    Arithmetic,
+    Call,
+    Case,
+    Compare,
     Const,
-    Day,
-    Difference,
-    First,
+    In,
+    IsNull,
     Leaf,
-    Matches,
-    Missing,
-    OneOf,
-    Operation,
-    Part,
-    Some,
-    Sum,
-    Tested,
-    Typed,
+    Like,
+    Or,
+    Test,
+    Value,
+    kind_of,
 )  # fmt: skip
+
+if TYPE_CHECKING:  # whose patterns are written here
+    from flexdp.tables.sql.dialect import Dialect
 
 __all__ = ["Readable", "derived_sql", "test_sql"]
 
-EPOCH = dt.date(1970, 1, 1)
+_EPOCH = dt.date(1970, 1, 1)
 _LONGEST_SQL = 200_000
 _MARCH_OF_YEAR_0 = 719468  # days from 0000-03-01 to 1970-01-01
 _INTEGER_LIMITS = (-(2**63), 2**63 - 1)
@@ -66,7 +63,7 @@ class Readable(Protocol):
 _Read = Callable[[Column, Kind], Readable]
 
 
-def test_sql(test: Tested, d: Dialect, read: _Read, unchecked: Collection[Leaf] = ()) -> str:
+def test_sql(test: Test, d: Dialect, read: _Read, unchecked: Collection[Leaf] = ()) -> str:
     """Write a test that is true for the records that count.
 
     It may also be true of records in which an ``unchecked`` number is NaN or infinite; the caller leaves those out.
@@ -74,14 +71,14 @@ def test_sql(test: Tested, d: Dialect, read: _Read, unchecked: Collection[Leaf] 
     return _Writer(d, read, unchecked).test(test)
 
 
-def derived_sql(value: Typed, kind: Kind, d: Dialect, read: _Read) -> tuple[str, bool]:
+def derived_sql(value: Value, kind: Kind, d: Dialect, read: _Read) -> tuple[str, bool]:
     """Write a derived value as a kind, NULL where it is missing; True if integers may exceed 64 bits."""
-    writer = _Writer(d, read)
-    if kind == "number" and value.kind == "integer":
-        value = AsNumber(value)
-    if kind == "datetime" and value.kind == "date":
+    writer, own = _Writer(d, read), kind_of(value)
+    if kind == "number" and own == "integer":
+        value = Call("number", (value,))
+    if kind == "datetime" and own == "date":
         return f"({writer.value(value)[0]}) * {MICROS_PER_DAY}", False
-    if kind == "date" and value.kind == "datetime":
+    if kind == "date" and own == "datetime":
         return f"{writer.days(value)} - {_MARCH_OF_YEAR_0}", False
     return writer.value(value)
 
@@ -92,36 +89,44 @@ class _Writer:
 
     # ---- values
 
-    def value(self, node: Typed) -> tuple[str, bool]:
+    def value(self, node: Value) -> tuple[str, bool]:
         """Write a value, NULL where it is missing; True if integers may exceed 64 bits."""
         text, wide = self._written(node)
         if len(text) > _LONGEST_SQL:
             raise InputError("where", "is too complicated: arithmetic is nested too deep", remedy="Use fewer products.")
         return text, wide
 
-    def _written(self, node: Typed) -> tuple[str, bool]:
-        d = self._d
+    def _written(self, node: Value) -> tuple[str, bool]:
         if isinstance(node, Leaf):
             return self._leaf(node)
         if isinstance(node, Const):
             return self._const(node), False
-        if isinstance(node, AsNumber):
-            text, wide = self.value(node.value)
-            return d.as_double(text, wide=wide), False
-        if isinstance(node, Sum):
-            return f"({self._term(node.left)} {'-' if node.minus else '+'} {self._term(node.right)})", False
-        if isinstance(node, Day):
-            return f"({self.days(node.value)} - {_MARCH_OF_YEAR_0})", False
-        if isinstance(node, Difference):
-            left, right = (self.value(each)[0] for each in (node.left, node.right))
-            return f"({d.as_double(f'({left} - {right})')} / {d.double(1e6)})", False
-        if isinstance(node, Operation):
-            return self._operation(node), False
-        if isinstance(node, Part):
-            return self._part(node), False
-        if isinstance(node, First):
-            parts = [self.value(each) for each in node.values]
+        if isinstance(node, Call):
+            return self._call(node)
+        if isinstance(node, Case):
+            return self._case(node)
+        assert isinstance(node, Arithmetic)
+        if kind_of(node) == "integer":
+            return f"({self._term(node.left)} {node.op} {self._term(node.right)})", False
+        return self._operation(node), False
+
+    def _call(self, node: Call) -> tuple[str, bool]:
+        d, (first, *_) = self._d, node.arguments
+        if node.function == "coalesce":
+            parts = [self.value(each) for each in node.arguments]
             return f"coalesce({', '.join(text for text, _ in parts)})", any(wide for _, wide in parts)
+        if node.function == "number":
+            text, wide = self.value(first)
+            return d.as_double(text, wide=wide), False
+        if node.function == "date":
+            return f"({self.days(first)} - {_MARCH_OF_YEAR_0})", False
+        if node.function == "seconds":
+            assert isinstance(first, Arithmetic)
+            left, right = (self.value(each)[0] for each in (first.left, first.right))
+            return f"({d.as_double(f'({left} - {right})')} / {d.double(1e6)})", False
+        return self._part(node.function, first), False
+
+    def _case(self, node: Case) -> tuple[str, bool]:
         branches = [(self.test(test), self.value(value)) for test, value in node.branches]
         otherwise = None if node.otherwise is None else self.value(node.otherwise)
         whens = " ".join(f"WHEN {test} THEN {text}" for test, (text, _) in branches)
@@ -149,7 +154,7 @@ class _Writer:
         low, high = self._d.integer(-LARGEST_INTEGER), self._d.integer(LARGEST_INTEGER)
         return f"({text}) BETWEEN {low} AND {high}" if kind == "integer" and wide else ""
 
-    def _tested(self, node: Typed, text: str, wide: bool) -> str:
+    def _tested(self, node: Value, text: str, wide: bool) -> str:
         """Test what a comparison leaves open about a value; empty if nothing."""
         return self._readable(node.kind, text, wide) if isinstance(node, Leaf) and node not in self._unchecked else ""
 
@@ -162,77 +167,80 @@ class _Writer:
             return self._d.text(node.value)
         return f"({self._d.integer(node.value)})" if node.value < 0 else self._d.integer(node.value)
 
-    def _term(self, node: Typed) -> str:
+    def _term(self, node: Value) -> str:
         """Write a term of a sum of integers that cannot overflow."""
-        if isinstance(node, Const | Sum | Part) or node.kind == "date":
+        bounded = isinstance(node, Const | Arithmetic) or (isinstance(node, Call) and node.function != "coalesce")
+        if bounded or kind_of(node) == "date":
             return self.value(node)[0]
         text, _ = self.value(node)
         return f"CASE WHEN {text} BETWEEN {-LARGEST_TERM} AND {LARGEST_TERM} THEN {self._d.as_integer(text)} END"
 
-    def _operation(self, node: Operation) -> str:
+    def _operation(self, node: Arithmetic) -> str:
         d = self._d
         factors = node.op in "*/"
         left, right = (self._operand(each, factor=factors) for each in (node.left, node.right))
         return f"({left} / nullif({right}, {d.double(0.0)}))" if node.op == "/" else f"({left} {node.op} {right})"
 
-    def _operand(self, node: Typed, *, factor: bool) -> str:
+    def _operand(self, node: Value, *, factor: bool) -> str:
         """Write an operand whose size cannot make the result overflow or underflow."""
-        if isinstance(node, Const | AsNumber | Difference):
-            return self.value(node)[0]
-        if isinstance(node, Operation) and not factor:
-            return self.value(node)[0]
         text = self.value(node)[0]
+        if isinstance(node, Const) or (isinstance(node, Call) and node.function != "coalesce"):
+            return text
+        if isinstance(node, Arithmetic) and not factor:
+            return text
         d, size = self._d, f"abs({text})"
         tiny, huge = d.double(TINY), d.double(HUGE)
         return f"CASE WHEN {size} BETWEEN {tiny} AND {huge} THEN {text} WHEN {size} < {tiny} THEN {d.double(0.0)} END"
 
-    def days(self, node: Typed) -> str:
+    def days(self, node: Value) -> str:
         """Write the number of days since 0000-03-01 of a date or a datetime."""
         text = self.value(node)[0]
-        if node.kind == "date":
+        if kind_of(node) == "date":
             return f"({text} + {_MARCH_OF_YEAR_0})"
         return f"({self._d.quotient(f'{text} + {_MARCH_OF_YEAR_0 * MICROS_PER_DAY}', MICROS_PER_DAY)})"
 
-    def _part(self, node: Part) -> str:
-        """Write the year or the month, in integer arithmetic on years that begin in March."""
+    # The year begins in March, so that its last day is the leap day, and any five months have 153 days:
+    #
+    #     2024-02-29   day 365 of 2023 (from 0)   (5 * 365 + 2) / 153 = 11, which is February   and the year is 2023 + 1
+    #     2024-03-01   day 0 of 2024              (5 * 0 + 2) / 153 = 0, which is March         and the year is 2024
+    def _part(self, part: str, of: Value) -> str:
+        """Write the year or the month of a date or a datetime in integer arithmetic."""
         over = self._d.quotient
-        quarters = f"(4 * {self.days(node.value)} + 3)"
+        quarters = f"(4 * {self.days(of)} + 3)"
         century = over(quarters, 146097)
         within = over(f"{quarters} - 146097 * ({century})", 4)
         rest = f"(4 * ({within}) + 3)"
         year = over(rest, 1461)
         day = f"({over(f'{rest} - 1461 * ({year})', 4)})"
-        if node.part == "year":
+        if part == "year":
             return f"(100 * ({century}) + ({year}) + CASE WHEN {day} >= 306 THEN 1 ELSE 0 END)"
         month = over(f"5 * {day} + 2", 153)
         return f"CASE WHEN {day} >= 306 THEN ({month}) - 9 ELSE ({month}) + 3 END"
 
     # ---- tests
 
-    def test(self, node: Tested) -> str:
+    def test(self, node: Test) -> str:
         """Write a test; NULL counts as false."""
-        if isinstance(node, All | Some):
-            return "(" + (" AND " if isinstance(node, All) else " OR ").join(map(self.test, node.tests)) + ")"
-        if isinstance(node, Always):
-            return "1 = 1" if node.true else "1 = 0"
-        if isinstance(node, Missing):
+        if isinstance(node, And | Or):
+            joined = (" AND " if isinstance(node, And) else " OR ").join(map(self.test, node.tests))
+            return f"({joined})" if node.tests else "1 = 0"
+        if isinstance(node, IsNull):
             return self._missing(node)
-        if isinstance(node, Compared):
+        if isinstance(node, Compare):
             if isinstance(node.right, Const):
                 return self._with_const(node.op, node.left, node.right)
             left, right = (self._comparable(each) for each in (node.left, node.right))
             return f"{left} {node.op} {right}"
-        if isinstance(node, OneOf):
+        if isinstance(node, In):
             return self._one_of(node)
+        assert isinstance(node, Like)
         return self._matches(node)
 
-    def _comparable(self, node: Typed) -> str:
+    def _comparable(self, node: Value) -> str:
         text = self._raw(node)[0] if isinstance(node, Leaf) and node in self._unchecked else self.value(node)[0]
-        if node.kind == "text":
-            return self._d.compared(text)
-        return f"({text})"
+        return self._d.compared(text) if kind_of(node) == "text" else f"({text})"
 
-    def _missing(self, node: Missing) -> str:
+    def _missing(self, node: IsNull) -> str:
         text = self.value(node.value)[0]
         if isinstance(node.value, Leaf):
             raw, wide = self._raw(node.value)
@@ -240,9 +248,9 @@ class _Writer:
             return readable if node.negated else f"CASE WHEN {readable} THEN 1 = 0 ELSE 1 = 1 END"
         return f"({text}) IS {'NOT ' if node.negated else ''}NULL"
 
-    def _with_const(self, op: str, left: Typed, const: Const) -> str:
+    def _with_const(self, op: str, left: Value, const: Const) -> str:
         """Compare with a literal; a cell is tested to be readable, where the comparison does not show it."""
-        kind = left.kind
+        kind = const.kind
         text, wide = self._raw(left) if isinstance(left, Leaf) else self.value(left)
         readable = self._tested(left, text, wide)
         tests = [readable] if readable else []
@@ -254,7 +262,7 @@ class _Writer:
             return f"({text}) IS NOT NULL" if true else "1 = 0"
         if kind == "date" and isinstance(left, Leaf) and (day := self._read(left.column, "date").day):
             # Days as the engine stores them, so that it can skip parts of a file.
-            written = (EPOCH + dt.timedelta(days=const.value)).isoformat()
+            written = (_EPOCH + dt.timedelta(days=const.value)).isoformat()
             inside = f"({day}) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
             return f"(({day}) {op} DATE '{written}' AND {inside})"
         return "(" + " AND ".join([f"({text}) {op} {self._const(const)}", *tests]) + ")"
@@ -268,13 +276,13 @@ class _Writer:
             op, value = ("<=" if op in ("<", "<=") else ">"), head
         return "(" + " AND ".join([f"{d.compared(text)} {op} {d.compared_literal(value)}", *tests]) + ")"
 
-    def _one_of(self, node: OneOf) -> str:
-        d, kind = self._d, node.value.kind
+    def _one_of(self, node: In) -> str:
+        d, kind = self._d, kind_of(node.value)
         text, wide = self._raw(node.value) if isinstance(node.value, Leaf) else self.value(node.value)
         present = self._tested(node.value, text, wide) or f"({text}) IS NOT NULL"
         among = [
-            const for const in node.among
-            if not (kind == "text" and "\0" in const.value and not d.holds_nul)
+            const for const in node.items if isinstance(const, Const)
+            and not (kind == "text" and "\0" in const.value and not d.holds_nul)
             and not (kind == "integer" and not wide and not _INTEGER_LIMITS[0] <= const.value <= _INTEGER_LIMITS[1])
         ]  # fmt: skip
         if not among:
@@ -283,12 +291,12 @@ class _Writer:
         compared = d.compared(text) if kind == "text" else d.sought(text) if kind == "number" else f"({text})"
         return f"({compared} {'NOT ' if node.negated else ''}IN ({', '.join(literals)}) AND {present})"
 
-    def _matches(self, node: Matches) -> str:
-        d = self._d
+    def _matches(self, node: Like) -> str:
+        d, pattern = self._d, pieces(node.pattern, node.escape)
         leaf = isinstance(node.value, Leaf)
         text = self._raw(node.value)[0] if isinstance(node.value, Leaf) else self.value(node.value)[0]
         present = self._readable("text", text, False) if leaf else f"({text}) IS NOT NULL"
-        if not d.holds_nul and any("\0" in (piece or "") for piece in node.pattern):
+        if not d.holds_nul and any("\0" in (piece or "") for piece in pattern):
             return present if node.negated else "1 = 0"
-        matched = d.like(text, node.pattern)
+        matched = d.like(text, pattern)
         return f"({f'NOT ({matched})' if node.negated else matched} AND {present})"

@@ -1,4 +1,11 @@
-"""The tree of a filter or a derived column as it was written, and its canonical text.
+"""The one tree of filters and derived columns, as written and with kinds, and its canonical text.
+
+Two leaves are replaced between the two: a :class:`Name` by the :class:`Leaf` that it stands for, a :class:`Literal` by
+a :class:`Const` of the kind that it is compared with. Three nodes are only written: the meaning has ``Negative`` as a
+difference, ``Between`` as two comparisons, and ``Not`` moved into the comparisons, where it changes the sign.
+
+    NOT age BETWEEN 18 AND k - 1        Not(Between(Name age, Literal 18, Arithmetic(-, Name k, Literal 1)))
+         the same with kinds            Or(Compare(<, Leaf age, Const 18), Compare(>, Leaf age, Arithmetic(-, …)))
 
 The text is public: it is stored in releases, and parsing it gives the same tree again.
 """
@@ -7,9 +14,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeGuard, TypeVar, cast
+
+from flexdp.buckets.base import Kind
+from flexdp.tables.declared import Column
 
 __all__ = [
     "READINGS",
@@ -20,8 +31,10 @@ __all__ = [
     "Call",
     "Case",
     "Compare",
+    "Const",
     "In",
     "IsNull",
+    "Leaf",
     "Like",
     "Literal",
     "Name",
@@ -31,60 +44,76 @@ __all__ = [
     "Or",
     "Test",
     "Value",
+    "compared_names",
+    "declared_names",
+    "is_reading",
+    "kind_of",
+    "leaves",
+    "mapped",
+    "needed_numbers",
+    "outcomes",
+    "results_of",
+    "shown_names",
     "text_of",
+    "walk",
 ]
 
-RESERVED = frozenset(
-    [
-        "AND",
-        "OR",
-        "NOT",
-        "IN",
-        "BETWEEN",
-        "IS",
-        "NULL",
-        "LIKE",
-        "ESCAPE",
-        "CASE",
-        "WHEN",
-        "THEN",
-        "ELSE",
-        "END",
-        "TRUE",
-        "FALSE",
-        "SELECT",
-        "EXISTS",
-        "OVER",
-    ]
-)
+RESERVED = {
+    "AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "LIKE", "ESCAPE", "CASE", "WHEN", "THEN", "ELSE", "END",
+    "TRUE", "FALSE", "SELECT", "EXISTS", "OVER",
+}  # fmt: skip
 READINGS = ("number", "integer", "text", "date", "datetime", "boolean")  # functions that declare a column's kind
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
-    """A column."""
+class Node:
+    """A part of the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """A column as it is written."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """A number, a text, a boolean, a date or a datetime, with or without an offset from UTC."""
+class Literal(Node):
+    """A number, a text, a boolean, a date or a datetime, with or without an offset from UTC, as it is written."""
 
     value: Decimal | str | bool | dt.date
 
 
 @dataclass(frozen=True, slots=True)
-class Negative:
+class Leaf(Node):
+    """A column, read as a kind."""
+
+    column: Column
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Node):
+    """A literal as the kind that it is compared with, in the form in which engines count: dates are days."""
+
+    kind: Kind
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Negative(Node):
     """A number with its sign changed."""
 
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """A sum, difference, product or quotient: ``op`` is one of ``+ - * /``."""
+class Arithmetic(Node):
+    """A sum, difference, product or quotient: ``op`` is one of ``+ - * /``.
+
+    With kinds, both sides are integers, both are numbers, or they are dates or datetimes and subtracted.
+    """
 
     op: str
     left: Value
@@ -92,15 +121,18 @@ class Arithmetic:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One of the functions: year, month, seconds, coalesce, or one that declares how a column is read, such as date."""
+class Call(Node):
+    """One of the functions: year, month, seconds, coalesce, or one that declares how a column is read, such as date.
+
+    With kinds, ``number`` is an integer as a double and ``date`` the day of a datetime; the others are gone.
+    """
 
     function: str
     arguments: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Case(Node):
     """The value of the first test that is true, else ``otherwise``, or no value."""
 
     branches: tuple[tuple[Test, Value], ...]
@@ -108,7 +140,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(Node):
     """A comparison: ``op`` is one of ``= <> < <= > >=``."""
 
     op: str
@@ -117,8 +149,8 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
-class In:
-    """A value is one of a list."""
+class In(Node):
+    """A value is one of a list; negated, it is present and none of them."""
 
     value: Value
     items: tuple[Value, ...]
@@ -126,7 +158,7 @@ class In:
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class Between(Node):
     """A value lies between two others, or is one of them."""
 
     value: Value
@@ -136,16 +168,16 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull:
-    """A value is missing or unreadable."""
+class IsNull(Node):
+    """A value is missing or unreadable; negated, it is not."""
 
     value: Value
     negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Like:
-    """A text matches a fixed pattern: % any characters, _ one character."""
+class Like(Node):
+    """A text matches a fixed pattern: % any characters, _ one character; negated, it is present and does not."""
 
     value: Value
     pattern: str
@@ -154,37 +186,172 @@ class Like:
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(Node):
     """A test is false."""
 
     test: Test
 
 
 @dataclass(frozen=True, slots=True)
-class And:
+class And(Node):
     """All tests are true."""
 
     tests: tuple[Test, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Or:
-    """A test is true."""
+class Or(Node):
+    """A test is true. None of no tests is."""
 
     tests: tuple[Test, ...]
 
 
-Value: TypeAlias = "Name | Literal | Negative | Arithmetic | Call | Case"
-Test: TypeAlias = "Compare | In | Between | IsNull | Like | Not | And | Or"
-Node: TypeAlias = "Value | Test"
+Value: TypeAlias = Name | Literal | Leaf | Const | Negative | Arithmetic | Call | Case
+Test: TypeAlias = Compare | In | Between | IsNull | Like | Not | And | Or
+_T = TypeVar("_T")
+_KIND_OF_CALL: dict[str, Kind] = {
+    "year": "integer", "month": "integer", "seconds": "number", "number": "number", "date": "date",
+}  # fmt: skip
+
+
+# ---- walks
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and everything in it, in the order in which it is written."""
+    yield node
+    for each in fields(node):
+        for part in _nodes_in(getattr(node, each.name)):
+            yield from walk(part)
+
+
+def _nodes_in(value: Any) -> Iterator[Node]:
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _nodes_in(each)
+    elif isinstance(value, Node):
+        yield value
+
+
+def mapped(node: _T, change: Callable[[Node], Node | None]) -> _T:
+    """Return a tree, or what holds one, with nodes exchanged; where ``change`` gives None, the parts are tried."""
+    if isinstance(node, Node) and (new := change(node)) is not None:
+        return cast("_T", new)
+    if isinstance(node, tuple):
+        return cast("_T", tuple(mapped(each, change) for each in node))
+    if not is_dataclass(node) or isinstance(node, type | Column):
+        return node
+    return replace(node, **{each.name: mapped(getattr(node, each.name), change) for each in fields(node)})
+
+
+def leaves(node: Node) -> Iterator[Leaf]:
+    """Yield the columns that are read, in the order in which they are written."""
+    return (each for each in walk(node) if isinstance(each, Leaf))
+
+
+def is_reading(node: Node) -> TypeGuard[Call]:
+    """Tell whether a node declares how a column is read: number(x), date(x) and the like."""
+    return isinstance(node, Call) and node.function in READINGS
+
+
+def results_of(node: Case) -> list[Value]:
+    """Return the values after THEN and ELSE."""
+    return [value for _, value in node.branches] + ([] if node.otherwise is None else [node.otherwise])
+
+
+def outcomes(node: Value) -> Iterator[Value]:
+    """Yield the values that a value may be: those of coalesce and CASE, or itself."""
+    if isinstance(node, Case) or (isinstance(node, Call) and node.function == "coalesce"):
+        for each in results_of(node) if isinstance(node, Case) else node.arguments:
+            yield from outcomes(each)
+    else:
+        yield node
+
+
+def declared_names(node: Node) -> Iterator[tuple[str, Kind]]:
+    """Yield the columns whose kind a text declares, by number(x), date(x) and the like, with that kind."""
+    for each in walk(node):
+        if is_reading(each) and isinstance(each.arguments[0], Name):
+            yield each.arguments[0].name, cast("Kind", each.function)
+
+
+def compared_names(node: Node) -> Iterator[str]:
+    """Yield the columns that are compared with other columns, as they are or through coalesce and CASE."""
+    for each in walk(node):
+        values = [value for side in _sides(each) if not isinstance(each, In) for value in outcomes(side)]
+        if not any(isinstance(value, Literal) for value in values):
+            yield from (value.name for value in values if isinstance(value, Name))
+
+
+def shown_names(node: Node) -> Iterator[str]:
+    """Yield the columns whose kind a text shows: beside a literal, in LIKE, year and month, and in arithmetic.
+
+    Only a difference of columns may be one of numbers or of dates.
+    """
+    for each in walk(node):
+        values: tuple[Value, ...] = _sides(each)
+        if isinstance(each, Arithmetic):
+            values = (each.left, each.right)
+        if (not isinstance(each, Arithmetic) or each.op == "-") and not any(isinstance(v, Literal) for v in values):
+            values = ()
+        if isinstance(each, Like):
+            values = (each.value,)
+        elif isinstance(each, Call) and each.function in ("year", "month"):
+            values = each.arguments
+        yield from (value.name for value in values if isinstance(value, Name))
+
+
+def _sides(node: Node) -> tuple[Value, ...]:
+    """Return the values that a test compares with each other."""
+    if isinstance(node, Compare):
+        return node.left, node.right
+    if isinstance(node, Between):
+        return node.value, node.low, node.high
+    return (node.value, *node.items) if isinstance(node, In) else ()
+
+
+# ---- with kinds
+
+
+def kind_of(value: Value) -> Kind:
+    """Return the kind of a value whose names and literals have been found."""
+    if isinstance(value, Leaf | Const):
+        return value.kind
+    if isinstance(value, Case):
+        return kind_of(value.branches[0][1])
+    if isinstance(value, Call):
+        return kind_of(value.arguments[0]) if value.function == "coalesce" else _KIND_OF_CALL[value.function]
+    if isinstance(value, Arithmetic):
+        return "number" if kind_of(value.left) == "number" else "integer"
+    raise TypeError("a value that is only written has no kind")
+
+
+def needed_numbers(test: Test) -> tuple[Leaf, ...]:
+    """Return the number columns that must be finite for a record to pass: every way to pass compares them."""
+    found: tuple[Value, ...] = ()
+    if isinstance(test, And | Or):
+        parts = [needed_numbers(each) for each in test.tests]
+        listed = dict.fromkeys(leaf for part in parts for leaf in part)
+        return tuple(leaf for leaf in listed if isinstance(test, And) or all(leaf in part for part in parts))
+    if isinstance(test, Compare):
+        found = (test.left, test.right)
+    elif isinstance(test, In) or (isinstance(test, IsNull) and test.negated):
+        found = (test.value,)
+    return tuple(dict.fromkeys(each for each in found if isinstance(each, Leaf) and each.kind == "number"))
+
+
+# ---- text
 
 
 def text_of(node: Node) -> str:
-    """Return the canonical text of a tree."""
+    """Return the canonical text of a tree as it was written."""
     return _text(node, 0)
 
 
-# Binding strength: OR 1, AND 2, NOT 3, comparisons 4, sums 5, products 6, signs 7, primaries 8.
+# A part stands in brackets where it binds more loosely than its place asks for. Binding strength: OR 1, AND 2, NOT 3,
+# comparisons 4, sums 5, products 6, signs 7, primaries 8.
+#
+#     a - (b - c)      the left of a difference asks for 5, the right for 6, and b - c has 5
 def _text(node: Node, within: int) -> str:
     strength, text = _strong(node)
     return f"({text})" if strength < within else text
@@ -212,22 +379,19 @@ def _strong(node: Node) -> tuple[int, str]:
         return 2, " AND ".join(_text(test, 3) for test in node.tests)
     if isinstance(node, Or):
         return 1, " OR ".join(_text(test, 2) for test in node.tests)
-    return 4, _tested(node)
-
-
-def _tested(node: Compare | In | Between | IsNull | Like) -> str:
     if isinstance(node, Compare):
-        return f"{_text(node.left, 5)} {node.op} {_text(node.right, 5)}"
-    negated = "NOT " if node.negated else ""
-    value = _text(node.value, 5)
+        return 4, f"{_text(node.left, 5)} {node.op} {_text(node.right, 5)}"
+    if not isinstance(node, In | Between | IsNull | Like):
+        raise TypeError("a node that has kinds has no text")
+    value, negated = _text(node.value, 5), "NOT " if node.negated else ""
     if isinstance(node, In):
-        return f"{value} {negated}IN ({', '.join(_text(item, 5) for item in node.items)})"
+        return 4, f"{value} {negated}IN ({', '.join(_text(item, 5) for item in node.items)})"
     if isinstance(node, Between):
-        return f"{value} {negated}BETWEEN {_text(node.low, 5)} AND {_text(node.high, 5)}"
+        return 4, f"{value} {negated}BETWEEN {_text(node.low, 5)} AND {_text(node.high, 5)}"
     if isinstance(node, IsNull):
-        return f"{value} IS {negated}NULL"
+        return 4, f"{value} IS {negated}NULL"
     escape = "" if node.escape is None else f" ESCAPE {_quoted(node.escape)}"
-    return f"{value} {negated}LIKE {_quoted(node.pattern)}{escape}"
+    return 4, f"{value} {negated}LIKE {_quoted(node.pattern)}{escape}"
 
 
 def _name(name: str) -> str:

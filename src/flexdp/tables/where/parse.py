@@ -1,0 +1,496 @@
+"""From text to tree. Whatever is not in the grammar is refused, with the reason.
+
+    "age>=18 and ward='A'"  ── tokens_of ──▶  age · >= · 18 · and · ward · = · A  ── _Parser ──▶  And(Compare, Compare)
+
+    test        either      = both {OR both}
+                both        = negated {AND negated}
+                negated     = NOT negated | compared
+                compared    = sum [op sum | IS [NOT] NULL | [NOT] IN (…) | [NOT] BETWEEN sum AND sum | [NOT] LIKE 'x']
+    value       sum         = product {+|- product}
+                product     = signed {*|/ signed}
+                signed      = {+|-} primary
+                primary     = (either) | literal | column | function(either, …) | CASE WHEN either THEN either … END
+
+Every rule may give a test or a value, since only what follows a bracket shows which it was: ``_as_test`` and
+``_as_value`` check it where it is used. What stands where nothing fits was probably meant to be something, which the
+refusal names: a habit of SQL or of another language.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import NamedTuple
+
+from flexdp._core.text import is_unicode, plain_scalar, safe_repr
+from flexdp.errors import InputError
+from flexdp.tables.where.literals import datetime_of, day_of
+from flexdp.tables.where.tree import (
+    READINGS,
+    RESERVED,
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Case,
+    Compare,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Name,
+    Negative,
+    Node,
+    Not,
+    Or,
+    Test,
+    Value,
+)  # fmt: skip
+
+__all__ = ["FUNCTIONS", "LONGEST", "parse_test", "parse_value"]
+
+FUNCTIONS = ("year", "month", "seconds", "coalesce", *READINGS)
+LONGEST = 10_000  # characters
+_MOST_TOKENS = 4_000
+_DEEPEST = 40
+_MOST_ITEMS = 1000
+_MOST_OPERATIONS = 100  # of arithmetic
+_MOST_DIGITS, _LARGEST_POWER = 40, 400
+_COMPARISONS = ("=", "<>", "!=", "<", "<=", ">", ">=")
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![\w.])
+  | (?P<word>[^\W\d]\w*)
+  | (?P<name>"(?:[^"]|"")*")
+  | (?P<text>'(?:[^']|'')*')
+  | (?P<sign><>|!=|<=|>=|[-+*/=<>(),])
+    )""",
+    re.VERBOSE,
+)
+_BARE_DAY = re.compile(
+    r"\s*(?:([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})|[0-9]{1,2}([./])[0-9]{1,2}\4[0-9]{4})(?![0-9.])", re.ASCII
+)
+_COMMENT = re.compile(r"\s*(--|/\*)")  # in SQL; read as signs, a comment would be a part of the test
+
+# ---- what was probably meant
+_CURLY = "\u2018\u2019\u201a\u201b\u2032\u00b4\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\u2039\u203a"
+_SIGNS_OF_OTHERS = {"\u2265": ">=", "\u2264": "<=", "\u2260": "<>", "\u2212": "-", "\u00d7": "*", "\u00f7": "/"}
+_INSTEAD_OF_SIGN = {
+    **{sign: f"Write {ours} instead." for sign, ours in _SIGNS_OF_OTHERS.items()},
+    **dict.fromkeys(_CURLY, "Texts stand in plain single quotes: 'ICU'."),
+    **dict.fromkeys("&|!~", "Combine tests with AND, OR and NOT."),
+    ".": "A number is written like 12, 0.5 or 1e6, and a column without the name of its table.",
+    "%": "There is no remainder: the arithmetic operators are +, -, * and /. A pattern stands in quotes: LIKE 'A%'.",
+    ":": "There are no casts: write number(x), date(x) or text(x) for columns that declare no type.",
+    "`": 'Column names stand in double quotes: "my column".',
+    ";": "One test is given, not a statement.",
+}
+_AGGREGATES = {
+    "avg", "mean", "sum", "count", "min", "max", "median", "mode", "quantile", "percentile", "stddev", "std",
+    "variance", "var", "first", "last", "any_value", "array_agg", "string_agg", "group_concat",
+}  # fmt: skip
+_WINDOWS = {
+    "row_number", "rank", "dense_rank", "ntile", "lag", "lead", "first_value", "last_value", "nth_value", "cume_dist",
+}  # fmt: skip
+_CASTS = {
+    "cast", "try_cast", "safe_cast", "convert", "to_date", "to_timestamp", "to_number", "str_to_date", "strptime",
+    "try_strptime", "parse_date", "timestamp", "int", "float", "double", "decimal", "numeric", "bool", "str", "string",
+    "varchar",
+}  # fmt: skip
+_CLAUSES = {
+    "LIMIT", "OFFSET", "FETCH", "GROUP", "HAVING", "ORDER", "FROM", "WHERE", "JOIN", "UNION", "INTERSECT", "EXCEPT",
+    "QUALIFY", "WITH", "DISTINCT",
+}  # fmt: skip
+_INSTEAD_OF_WORD = {
+    "ILIKE": "Use LIKE, which is case-sensitive, or IN with all spellings.",
+    **dict.fromkeys(("SIMILAR", "REGEXP", "RLIKE", "GLOB", "MATCH"), "Use LIKE with % and _."),
+    "CONTAINS": "Use LIKE '%text%'.",
+    **dict.fromkeys(("MOD", "DIV"), "The arithmetic operators are +, -, * and /."),
+    "XOR": "Combine tests with AND, OR and NOT.",
+    "COLLATE": "Texts are compared by their bytes.",
+}
+_NO_CASTS = (
+    "There are no casts: number(x), integer(x), text(x), date(x), datetime(x) and boolean(x) say how a column that "
+    "declares no type is read."
+)
+_SEVERAL = "{} looks at several records; {} looks at one."
+
+
+def parse_test(parameter: str, text: object) -> Test:
+    """Parse a filter."""
+    parser = _Parser(parameter, text)
+    test = parser.test()
+    parser.end()
+    return test
+
+
+def parse_value(parameter: str, text: object) -> Value:
+    """Parse a derived column."""
+    parser = _Parser(parameter, text)
+    value = parser.value()
+    parser.end()
+    return value
+
+
+class _Token(NamedTuple):
+    """One word: its kind (number, word, name, text, sign or end) and its text, unquoted."""
+
+    kind: str
+    text: str
+
+    @property
+    def shown(self) -> str:
+        return "end of the expression" if self.kind == "end" else safe_repr(self.text)
+
+
+_END = _Token("end", "")
+
+
+def tokens_of(parameter: str, given: object) -> list[_Token]:
+    """Split a filter into its words."""
+    refused = partial(InputError, parameter)
+    given = plain_scalar(given)
+    if not isinstance(given, str) or not is_unicode(given):
+        remedy = "For example \"ward = 'ICU' AND age >= 18\"."
+        raise refused("must be a text", given=safe_repr(given), remedy=remedy)
+    if not given.strip():
+        raise refused("must not be empty", remedy="Leave it out to count all records.")
+    if len(given) > LONGEST:
+        raise refused(f"must have at most {LONGEST:,} characters")
+    tokens, place = [], 0
+    while place < len(given.rstrip()):
+        if (day := _BARE_DAY.match(given, place)) is not None:  # 2024-03-01 would be 2020
+            year, month, of_month, _ = day.groups()
+            example = "2024-12-31" if year is None else f"{year}-{month:0>2}-{of_month:0>2}"
+            raise refused(": a date stands in quotes, after the word DATE", remedy=f"Write DATE '{example}'.")
+        if _COMMENT.match(given, place):
+            rule = f": a {'filter' if parameter == 'where' else 'derived column'} has no comments"
+            raise refused(rule, remedy="Write a - -b to subtract a negative value.")
+        found = _TOKEN.match(given, place)
+        if found is None or not found.lastgroup:
+            first = given[place:].lstrip()[0]
+            if first in "'\"":
+                what = "text" if first == "'" else "column name"
+                raise refused(f": a {what} that begins with {first} has no end", remedy=f"Close it with {first}.")
+            raise refused(f": unexpected character {safe_repr(first)}", remedy=_meant_by(first))
+        kind = found.lastgroup
+        text = found.group(kind)
+        quoted = kind in ("name", "text")
+        tokens.append(_Token(kind, text[1:-1].replace(text[0] * 2, text[0]) if quoted else text))
+        place = found.end()
+        if len(tokens) > _MOST_TOKENS:
+            raise refused(f"must have at most {_MOST_TOKENS:,} words")
+    return [*tokens, _END]
+
+
+def _meant_by(sign: str) -> str:
+    if unicodedata.category(sign) == "Sc":
+        return "Numbers are written without currency signs, like 12 or 0.5."
+    if sign.isdecimal():
+        return "A number is written like 12, 0.5 or 1e6."
+    return _INSTEAD_OF_SIGN.get(sign, 'Column names that are not plain words stand in double quotes: "my column".')
+
+
+class _Parser:
+    """A recursive descent over the words, without backtracking: what a node is, is checked where it is used."""
+
+    def __init__(self, parameter: str, text: object) -> None:
+        self._refused = partial(InputError, parameter)
+        self._tokens = tokens_of(parameter, text)
+        self._noun = "a filter" if parameter == "where" else "a derived column"
+        self._place = self._depth = self._operations = 0
+
+    def test(self) -> Test:
+        return self._as_test(self._either())
+
+    def value(self) -> Value:
+        return self._as_value(self._either())
+
+    def end(self) -> None:
+        """Refuse words after the end."""
+        if self._next != _END:
+            raise self._unexpected()
+
+    # ---- words
+
+    @property
+    def _next(self) -> _Token:
+        return self._tokens[self._place]
+
+    def _is(self, *words: str) -> bool:
+        """Tell whether these words come next."""
+        ahead = self._tokens[self._place : self._place + len(words)]
+        return [(token.kind in ("word", "sign"), token.text.upper()) for token in ahead] == [(True, w) for w in words]
+
+    def _take(self, *words: str) -> bool:
+        taken = self._is(*words)
+        self._place += len(words) * taken
+        return taken
+
+    def _take_sign(self, signs: Sequence[str]) -> str:
+        """Take one of some signs; empty if another word comes next."""
+        if self._next.kind != "sign" or self._next.text not in signs:
+            return ""
+        self._place += 1
+        return self._tokens[self._place - 1].text
+
+    def _need(self, word: str) -> None:
+        if not self._take(word):
+            found = "the end" if self._next == _END else self._next.shown
+            raise self._refused(f": expected {word}, not {found}", remedy=self._unexpected().remedy)
+
+    def _text(self, what: str) -> str:
+        if self._next.kind != "text":
+            raise self._refused(f": expected {what} in single quotes, not {self._next.shown}")
+        self._place += 1
+        return self._tokens[self._place - 1].text
+
+    def _unexpected(self) -> InputError:
+        """Return why the next word does not fit, and what it was probably meant to be."""
+        token, before = self._next, self._tokens[self._place - 1] if self._place else _END
+        word = token.text.upper() if token.kind == "word" else ""
+        rule, remedy = f": unexpected {token.shown}", ""
+        if word in ("SELECT", "EXISTS", "OVER"):
+            remedy = _SEVERAL.format("A window" if word == "OVER" else "A subquery", self._noun)
+        elif word in _INSTEAD_OF_WORD:
+            rule, remedy = f": there is no operator {word}", _INSTEAD_OF_WORD[word]
+        elif word in _CLAUSES:
+            remedy = f"{self._noun.capitalize()} is computed from one record and has no clauses."
+        elif word == "NOT" and before.kind not in ("sign", "end"):
+            remedy = "Write NOT age = 3, or age NOT IN (3)."
+        elif before == token == ("sign", "="):
+            remedy = "Equality is written with one =."
+        elif before == ("sign", "=") and token in (("sign", ">"), ("sign", "<")):
+            remedy = f"Write {token.text}= instead of ={token.text}."
+        elif before.kind == "word" and before.text.upper() == "WHERE":
+            rule, remedy = f"{rule} after {before.shown}", "Write the test alone, without WHERE."
+        elif before.kind in ("word", "name") and token.kind in ("word", "name", "number", "text"):
+            rule = f"{rule} after {before.shown}"
+            remedy = 'An operator is missing, or a column name of several words is not in double quotes: "my column".'
+        elif token == ("sign", ",") and before.kind == self._tokens[self._place + 1].kind == "number":
+            whole = re.sub(r"^([0-9]{1,3})\.(?=[0-9]{3}$)", r"\1", before.text)  # a point between thousands
+            shown = f"Decimals are written with a point: {whole}.{self._tokens[self._place + 1].text}"
+            remedy = f"{shown[:100]}."
+        return self._refused(rule, remedy=remedy)
+
+    # ---- tests
+
+    def _as_test(self, node: Node) -> Test:
+        if isinstance(node, Test):
+            return node
+        if self._next.kind in ("word", "name", "number", "text"):
+            raise self._unexpected()  # which is why it is none
+        raise self._refused(
+            ": a column or a number is not a test", remedy="Compare it with something, for example smoker = TRUE."
+        )
+
+    def _as_value(self, node: Node) -> Value:
+        if isinstance(node, Value):
+            return node
+        raise self._refused(
+            ": a test stands where a value is needed", remedy="A test becomes a value by CASE WHEN … THEN … END."
+        )
+
+    def _deeper(self) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._refused(f"must not be nested more than {_DEEPEST} deep")
+
+    def _either(self) -> Node:
+        self._deeper()
+        tests = [self._both()]
+        while self._take("OR"):
+            tests.append(self._both())
+        self._depth -= 1
+        return tests[0] if len(tests) == 1 else Or(tuple(map(self._as_test, tests)))
+
+    def _both(self) -> Node:
+        tests = [self._negated()]
+        while self._take("AND"):
+            tests.append(self._negated())
+        return tests[0] if len(tests) == 1 else And(tuple(map(self._as_test, tests)))
+
+    def _negated(self) -> Node:
+        if not self._take("NOT"):
+            return self._compared()
+        self._deeper()
+        test = self._as_test(self._negated())
+        self._depth -= 1
+        return Not(test)
+
+    def _compared(self) -> Node:
+        left = self._sum()
+        if op := self._take_sign(_COMPARISONS):
+            right = self._as_value(self._sum())
+            if self._take_sign(_COMPARISONS):
+                raise self._refused(": comparisons are not chained", remedy="Write a < b AND b < c.")
+            return Compare("<>" if op == "!=" else op, self._as_value(left), right)
+        if self._take("IS"):
+            negated = self._take("NOT")
+            if not self._take("NULL"):
+                word = self._next.text.upper()
+                remedy = "Write = for other comparisons; NaN is treated as a missing value."
+                if self._is("TRUE") or self._is("FALSE"):
+                    remedy = f"Write = {word}, or <> {word}."
+                raise self._refused(": IS is followed by NULL or NOT NULL only", remedy=remedy)
+            return IsNull(self._as_value(left), negated)
+        negated = any(self._is("NOT", word) for word in ("IN", "BETWEEN", "LIKE")) and self._take("NOT")
+        if self._take("IN"):
+            return In(self._as_value(left), self._items(), negated)
+        if self._take("BETWEEN"):
+            low = self._as_value(self._sum())
+            self._need("AND")
+            return Between(self._as_value(left), low, self._as_value(self._sum()), negated)
+        return self._like(self._as_value(left), negated) if self._take("LIKE") else left
+
+    def _items(self) -> tuple[Value, ...]:
+        self._need("(")
+        if self._is(")"):
+            remedy = "Write the values that may occur, for example IN ('A', 'B')."
+            raise self._refused(": a list after IN must not be empty", remedy=remedy)
+        items = self._listed(self._sum)
+        if len(items) > _MOST_ITEMS:
+            raise self._refused(f": a list has at most {_MOST_ITEMS} values")
+        if not all(isinstance(item, Literal) for item in items):
+            raise self._refused(": a list after IN may contain only numbers, texts, dates and booleans, not columns")
+        return items
+
+    def _listed(self, part: Callable[[], Node]) -> tuple[Value, ...]:
+        values = [self._as_value(part())]
+        while self._take(","):
+            values.append(self._as_value(part()))
+        self._need(")")
+        return tuple(values)
+
+    def _like(self, value: Value, negated: bool) -> Like:
+        pattern = self._text("a pattern")
+        if not self._take("ESCAPE"):
+            return Like(value, pattern, None, negated)
+        escape = self._text("one character")
+        if len(escape) != 1:
+            raise self._refused(": ESCAPE is followed by one character")
+        if escape in re.sub(rf"{re.escape(escape)}[{re.escape(escape)}%_]", "", pattern):
+            raise self._refused(": in a pattern the escape character stands before %, _ or itself only")
+        return Like(value, pattern, escape, negated)
+
+    # ---- values
+
+    def _sum(self) -> Node:
+        return self._computed(("+", "-"), self._product)
+
+    def _product(self) -> Node:
+        return self._computed(("*", "/"), self._signed)
+
+    def _computed(self, signs: Sequence[str], part: Callable[[], Node]) -> Node:
+        left = part()
+        while op := self._take_sign(signs):
+            right = part()
+            self._operations += 1
+            if self._operations > _MOST_OPERATIONS:
+                raise self._refused(f"must have at most {_MOST_OPERATIONS} sums, differences, products and quotients")
+            left = Arithmetic(op, self._as_value(left), self._as_value(right))
+        return left
+
+    def _signed(self) -> Node:
+        signs = []
+        while sign := self._take_sign(("+", "-")):
+            signs.append(sign)
+        if not signs:
+            return self._primary()
+        value = self._as_value(self._primary())
+        if signs.count("-") % 2 == 0:
+            return value
+        if isinstance(value, Literal) and isinstance(value.value, Decimal):
+            return Literal(value.value.copy_negate())
+        return Negative(value)
+
+    def _primary(self) -> Node:
+        token = self._next
+        word = token.text.upper() if token.kind == "word" else ""
+        if self._take("("):
+            if self._is("SELECT"):
+                raise self._unexpected()
+            node = self._either()
+            self._need(")")
+            return node
+        if token.kind in ("sign", "end") or (word in RESERVED and word not in ("TRUE", "FALSE", "CASE", "NULL")):
+            raise self._unexpected()
+        self._place += 1
+        if token.kind == "number":
+            return Literal(self._number(token.text))
+        if token.kind == "text":
+            return Literal(token.text)
+        if token.kind == "name":
+            if not token.text:
+                raise self._refused(": a column name must not be empty")
+            return Name(token.text)
+        if word in ("TRUE", "FALSE"):
+            return Literal(word == "TRUE")
+        if word == "CASE":
+            return self._case()
+        if word == "NULL":
+            remedy = "Write column IS NULL, or column IS NOT NULL."
+            raise self._refused(": nothing is equal to NULL", remedy=remedy)
+        if word in ("DATE", "TIMESTAMP") and self._next.kind == "text":
+            return self._time(word)
+        return self._call(token.text) if self._is("(") else Name(token.text)
+
+    def _number(self, text: str) -> Decimal:
+        mantissa, _, power = text.lower().partition("e")
+        if len(mantissa.replace(".", "").strip("0")) > _MOST_DIGITS or len(mantissa) > 3 * _MOST_DIGITS:
+            raise self._refused(f": a number has at most {_MOST_DIGITS} digits")
+        number = Decimal(text if len(power) <= 5 else f"1e{_LARGEST_POWER + 1}")
+        written = str(number).lower().partition("e")[2]  # its own words have another exponent
+        if any(each and abs(int(each)) > _LARGEST_POWER for each in (power[:6], written)):
+            raise self._refused(f": the exponent of a number must lie between −{_LARGEST_POWER} and {_LARGEST_POWER}")
+        return number
+
+    def _time(self, word: str) -> Literal:
+        text = self._text("a time")
+        found = day_of(text) if word == "DATE" else datetime_of(text)
+        if found is None:
+            example = "DATE '2024-12-31', with a day that exists"
+            if word == "TIMESTAMP":
+                example = "TIMESTAMP '2024-12-31 18:30', with a day and a time that exist"
+            raise self._refused(f": a {word} is written {example}")
+        return Literal(found)
+
+    def _case(self) -> Case:
+        branches = []
+        while self._take("WHEN"):
+            test = self.test()
+            self._need("THEN")
+            branches.append((test, self.value()))
+        if not branches:
+            remedy = "Write CASE WHEN age < 18 THEN 'child' ELSE 'adult' END."
+            raise self._refused(": CASE is followed by WHEN", remedy=remedy)
+        otherwise = self.value() if self._take("ELSE") else None
+        self._need("END")
+        return Case(tuple(branches), otherwise)
+
+    def _call(self, name: str) -> Call:
+        function = name.lower()
+        if function not in FUNCTIONS:
+            remedy = f"The functions are {', '.join(FUNCTIONS)}."
+            if function in _AGGREGATES | _WINDOWS:
+                remedy = _SEVERAL.format("An aggregate" if function in _AGGREGATES else "A window", self._noun)
+            elif function in _CASTS:
+                remedy = _NO_CASTS
+            raise self._refused(f": there is no function {safe_repr(name)} here", remedy=remedy)
+        self._need("(")
+        arguments = self._listed(self._either)
+        if function == "coalesce" and len(arguments) < 2:
+            raise self._refused(": coalesce needs two values or more", remedy="For example coalesce(discount, 0).")
+        if function in READINGS and not (len(arguments) == 1 and isinstance(arguments[0], Name)):
+            remedy = f"For example {function}(x)."
+            if isinstance(arguments[0], Literal) and isinstance(arguments[0].value, str) and function[:4] == "date":
+                remedy = "Write DATE '2024-12-31', or TIMESTAMP '2024-12-31 18:30'."
+            elif isinstance(arguments[0], Call | Case):
+                remedy = f"Declare each column in it, for example coalesce({function}(x), {function}(y))."
+            raise self._refused(f": {function}(…) says how one column is read, and takes nothing else", remedy=remedy)
+        if function != "coalesce" and len(arguments) != 1:
+            raise self._refused(f": {function} needs one date, for example {function}(day)")
+        return Call(function, arguments)
