@@ -159,6 +159,7 @@ REFUSED = {
     "age > 18 AND age < 10": "no record can match",
     "age > 18 AND (k = 1 AND NOT age >= 18)": "no record can match",
     "age >= 18 AND age < 18": "no record can match",
+    "age >= 18 AND age <= 18 AND age <> 18": "no record can match",
     "ward = 'A' AND ward = 'B'": "no record can match",
     "ward IN ('A', 'B') AND ward > 'B'": "no record can match",
     "ward = 'A' AND ward NOT IN ('A', 'B')": "no record can match",

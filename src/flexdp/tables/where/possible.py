@@ -1,9 +1,24 @@
-"""Filters that no record can pass, by their literals alone: an answer would be paid for, and there is none."""
+"""Filters that no record can pass, by their literals alone: an answer would be paid for, and there is none.
+
+The literals that a value is compared with divide a line into places, and each test is true at some of them. Tests of
+one value that are joined by AND contradict each other if they have no place in common::
+
+    x > 3 AND x <= 5 AND x <> 5 AND x IS NOT NULL
+
+               missing   below 3    3    between    5    above 5
+    place         -1        0       1       2       3       4
+    x > 3                                   ×       ×       ×
+    x <= 5                  ×       ×       ×       ×
+    x <> 5                  ×       ×       ×               ×
+    IS NOT NULL             ×       ×       ×       ×       ×        in common: 2
+
+Values between two literals are thought to exist, also between 3 and 4 of integers.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from flexdp.tables.where.literals import order_key
@@ -11,67 +26,25 @@ from flexdp.tables.where.tree import And, Compare, Const, In, IsNull, Or, Test, 
 
 __all__ = ["is_impossible"]
 
-
-@dataclass
-class _Range:
-    """What is left of a value after some tests of it."""
-
-    low: Any = None
-    high: Any = None
-    open_low: bool = False
-    open_high: bool = False
-    among: frozenset[Any] | None = None
-    excluded: set[Any] = field(default_factory=set)
-    missing: bool = False
-    present: bool = False
-
-    def is_empty(self) -> bool:
-        """Tell whether nothing is left."""
-        if self.missing and self.present:
-            return True
-        if self.among is not None:
-            return not any(self._holds(value) for value in self.among)
-        if self.low is None or self.high is None:
-            return False
-        return bool(self.low > self.high) or (self.low == self.high and (self.open_low or self.open_high))
-
-    def _holds(self, value: Any) -> bool:
-        above = self.low is None or value > self.low or (value == self.low and not self.open_low)
-        below = self.high is None or value < self.high or (value == self.high and not self.open_high)
-        return above and below and value not in self.excluded
-
-    def narrow(self, op: str, value: Any) -> None:
-        """Take a comparison with a literal into account."""
-        if op == "=":
-            self.keep(frozenset([value]))
-        elif op == "<>":
-            self.excluded.add(value)
-        elif op in (">", ">="):
-            if self.low is None or value >= self.low:
-                self.open_low = op == ">" or (value == self.low and self.open_low)
-                self.low = value
-        elif self.high is None or value <= self.high:
-            self.open_high = op == "<" or (value == self.high and self.open_high)
-            self.high = value
-
-    def keep(self, among: frozenset[Any]) -> None:
-        """Take a list of literals into account."""
-        self.among = among if self.among is None else self.among & among
+_MISSING = -1
+_HOLDS = {
+    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 def is_impossible(test: Test) -> bool:
-    """Tell whether literals alone show that no record passes; False where they do not.
-
-    Only tests that are joined by AND, of one value with literals, are set against each other.
-    """
+    """Tell whether literals alone show that no record passes; False where they do not."""
     if isinstance(test, Or):
         return all(map(is_impossible, test.tests))
-    ranges: dict[Value, _Range] = {}
+    together: dict[Value, list[Test]] = {}
     for part in _parts(test):
         if isinstance(part, Or) and is_impossible(part):
             return True
-        _narrow(ranges, part)
-    return any(each.is_empty() for each in ranges.values())
+        if isinstance(part, In | IsNull):
+            together.setdefault(part.value, []).append(part)
+        elif isinstance(part, Compare) and isinstance(part.right, Const):
+            together.setdefault(part.left, []).append(part)
+    return any(map(_is_contradiction, together.values()))
 
 
 def _parts(test: Test) -> Iterator[Test]:
@@ -82,20 +55,24 @@ def _parts(test: Test) -> Iterator[Test]:
         yield test
 
 
-def _narrow(ranges: dict[Value, _Range], part: Test) -> None:
-    if isinstance(part, Compare) and isinstance(part.right, Const):
-        left = ranges.setdefault(part.left, _Range())
-        left.present = True
-        left.narrow(part.op, order_key(part.right))
-    elif isinstance(part, In):
-        left = ranges.setdefault(part.value, _Range())
-        left.present = True
-        keys = frozenset(order_key(item) for item in part.items if isinstance(item, Const))
-        if part.negated:
-            left.excluded |= keys
-        else:
-            left.keep(keys)
-    elif isinstance(part, IsNull):
-        left = ranges.setdefault(part.value, _Range())
-        left.present |= part.negated
-        left.missing |= not part.negated
+def _is_contradiction(tests: list[Test]) -> bool:
+    """Tell whether tests of one value have no place in common."""
+    keys = sorted({key for test in tests for key in _keys(test)})
+    place_of = {key: 2 * index + 1 for index, key in enumerate(keys)}
+    common = set(range(_MISSING, 2 * len(keys) + 1))
+    for test in tests:
+        if isinstance(test, IsNull) and not test.negated:
+            common &= {_MISSING}
+            continue
+        common.discard(_MISSING)
+        at = {place_of[key] for key in _keys(test)}
+        if isinstance(test, In):
+            common = common - at if test.negated else common & at
+        elif isinstance(test, Compare):
+            common = {place for place in common if _HOLDS[test.op](place, *at)}
+    return not common
+
+
+def _keys(test: Test) -> list[Any]:
+    items = (test.right,) if isinstance(test, Compare) else test.items if isinstance(test, In) else ()
+    return [order_key(item) for item in items if isinstance(item, Const)]
