@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any
 
 from flexdp.buckets.base import Kind
-from flexdp.tables import where as tree
+from flexdp.tables.where import tree
 
 MICROSECOND = dt.timedelta(microseconds=1)
 
@@ -252,7 +252,7 @@ class Meaning:
             return reduce(both if isinstance(node, tree.And) else either, (self.test(each, row) for each in node.tests))
         if isinstance(node, tree.Compare):
             return self._compared(node.op, node.left, node.right, row)
-        if isinstance(node, tree.Between):
+        if isinstance(node, tree.IsBetween):
             inside = both(
                 self._compared(">=", node.value, node.low, row), self._compared("<=", node.value, node.high, row)
             )
@@ -322,7 +322,7 @@ class Meaning:
             day = self.value(node.arguments[0], row)
             return None if day is None else day.year if node.function == "year" else day.month
         kind = self._common(_results(node))
-        if isinstance(node, tree.Case):
+        if isinstance(node, tree.CaseWhen):
             for test, value in node.branches:
                 if self.test(test, row):
                     return self._of_kind(value, kind, row)

@@ -14,14 +14,15 @@ from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.sql.query import Reading
-from flexdp.tables.where import Arithmetic, Call, Compare, Const, IsNull, Leaf, Test, Value, derived_sql, test_sql
+from flexdp.tables.where import ReadColumn, derived_sql, test_sql
+from flexdp.tables.where.tree import Arithmetic, Call, Compare, Const, IsNull, Test, Value
 
 test_sql.__test__ = False  # type: ignore[attr-defined]  # it writes SQL
 MICROS = 86_400 * 10**6
 
 
-def leaf(kind: Kind, name: str = "a") -> Leaf:
-    return Leaf(Column(name=name, type_name="", kind=kind), kind)
+def leaf(kind: Kind, name: str = "a") -> ReadColumn:
+    return ReadColumn(Column(name=name, type_name="", kind=kind), kind)
 
 
 def computed(value: Value, kind: Kind, cells: list[Any], of: str = "BIGINT", *, wide: bool = False) -> list[Any]:

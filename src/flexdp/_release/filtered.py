@@ -60,13 +60,13 @@ def range_of_filter(spec: Spec) -> tuple[Any, Any]:
 
 @lru_cache(256)
 def _numbers(where: str, name: str, whole: bool, bounds: tuple[Fraction, Fraction] | None) -> tuple[Any, Any]:
-    from flexdp.tables.where import Name
+    from flexdp.tables.where import tree
 
     low: Any = None
     high: Any = None
     for op, value, other in _comparisons(where):
         number = _number(other)
-        if value != Name(name) or number is None:
+        if value != tree.Name(name) or number is None:
             continue
         if op in (">", ">=", "="):
             least = _least(number, whole, beyond=op == ">")
@@ -97,15 +97,15 @@ def _comparisons(where: str) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _compared(test: Any) -> Iterator[tuple[str, Any, Any]]:
-    from flexdp.tables.where import And, Between, Compare
+    from flexdp.tables.where import tree
 
-    if isinstance(test, And):
+    if isinstance(test, tree.And):
         for each in test.tests:
             yield from _compared(each)
-    elif isinstance(test, Compare) and test.op in _MIRRORED:
+    elif isinstance(test, tree.Compare) and test.op in _MIRRORED:
         yield test.op, _bare(test.left), test.right
         yield _MIRRORED[test.op], _bare(test.right), test.left
-    elif isinstance(test, Between) and not test.negated:
+    elif isinstance(test, tree.IsBetween) and not test.negated:
         yield ">=", _bare(test.value), test.low
         yield "<=", _bare(test.value), test.high
 
@@ -115,17 +115,17 @@ def _bare(value: Any) -> Any:
 
     Only date(x) stays, which may be the day of a datetime.
     """
-    from flexdp.tables.where import Call, is_reading
+    from flexdp.tables.where import tree
 
-    if is_reading(value) and value.function != "date":
+    if tree.is_reading(value) and value.function != "date":
         return value.arguments[0]
-    return Call(value.function, tuple(map(_bare, value.arguments))) if isinstance(value, Call) else value
+    return tree.Call(value.function, tuple(map(_bare, value.arguments))) if isinstance(value, tree.Call) else value
 
 
 def _number(value: Any) -> Fraction | None:
-    from flexdp.tables.where import Literal
+    from flexdp.tables.where import tree
 
-    if not isinstance(value, Literal) or not isinstance(value.value, Decimal):
+    if not isinstance(value, tree.Literal) or not isinstance(value.value, Decimal):
         return None
     return Fraction(value.value) if abs(value.value) < _LARGEST else None
 
@@ -152,12 +152,12 @@ def _instants(where: str, name: str, zone: str | None, daily: bool) -> tuple[int
 
     A day is compared as its midnight: a released date may be that of a datetime, which is later than its midnight.
     """
-    from flexdp.tables.where import Literal, Literals, Name
+    from flexdp.tables.where import Literals, tree
 
     low: int | None = None
     high: int | None = None
     for op, value, other in _of_times(where, name, daily):
-        if value != Name(name) or not isinstance(other, Literal) or not isinstance(other.value, dt.date):
+        if value != tree.Name(name) or not isinstance(other, tree.Literal) or not isinstance(other.value, dt.date):
             continue  # of a column that declares no type, a text is compared as one
         try:
             at = Literals("where", zone and check_zone(zone)).const(other, "datetime", zoned=zone is not None).value
@@ -172,23 +172,23 @@ def _instants(where: str, name: str, zone: str | None, daily: bool) -> tuple[int
 
 def _of_times(where: str, name: str, daily: bool) -> Iterator[tuple[str, Any, Any]]:
     """Yield comparisons; those of the column's year, or of the day of a datetime, as comparisons with their ends."""
-    from flexdp.tables.where import Call, Literal, Name
+    from flexdp.tables.where import tree
 
-    day = Call("date", (Name(name),))
+    day = tree.Call("date", (tree.Name(name),))
     for op, value, other in _comparisons(where):
         if value == day and not daily:
-            at = other.value if isinstance(other, Literal) and type(other.value) is dt.date else None
+            at = other.value if isinstance(other, tree.Literal) and type(other.value) is dt.date else None
             for sign, after in _OF_SPAN[op]:
                 if at is not None and (not after or at < dt.date.max):
-                    yield sign, Name(name), Literal(at + dt.timedelta(days=after))
+                    yield sign, tree.Name(name), tree.Literal(at + dt.timedelta(days=after))
             continue
-        if value not in (Call("year", (Name(name),)), Call("year", (day,))):
-            yield op, Name(name) if value == day else value, other
+        if value not in (tree.Call("year", (tree.Name(name),)), tree.Call("year", (day,))):
+            yield op, tree.Name(name) if value == day else value, other
             continue
         year = _number(other)
         for sign, after in _OF_SPAN[op]:
             if year is not None and year.denominator == 1 and dt.MINYEAR < year + after <= dt.MAXYEAR:
-                yield sign, Name(name), Literal(dt.date(int(year) + after, 1, 1))
+                yield sign, tree.Name(name), tree.Literal(dt.date(int(year) + after, 1, 1))
 
 
 def _on_clock(low: int | None, high: int | None, zone: str) -> tuple[int | None, int | None]:

@@ -15,7 +15,7 @@ from flexdp.errors import InputError, P
 if TYPE_CHECKING:
     from flexdp.buckets.base import Kind
     from flexdp.tables import Axis, Column, Counting, Table
-    from flexdp.tables.where import Filter, Leaf
+    from flexdp.tables.where import Filter, ReadColumn
 
 __all__ = [
     "Named",
@@ -159,28 +159,29 @@ def record_filter(
 
 def check_present(where: Filter | None, axes: Sequence[Axis]) -> None:
     """Refuse a filter that passes only records without a value in a column that is counted by: none would count."""
-    from flexdp.tables.where import And, IsNull, is_impossible
+    from flexdp.tables.where import is_impossible, tree
 
     if where is None:
         return
     counted = {(axis.column.name, axis.kind) for axis in axes}
-    for leaf in where.leaves:
-        if (leaf.column.name, leaf.kind) in counted and is_impossible(And((where.test, IsNull(leaf, negated=True)))):
+    for read in where.columns:
+        present = tree.IsNull(read, negated=True)
+        if (read.column.name, read.kind) in counted and is_impossible(tree.And((where.test, present))):
             raise InputError(
                 "where",
-                f": no record can count, because those that match have no value in {safe_repr(leaf.column.name)}",
+                f": no record can count, because those that match have no value in {safe_repr(read.column.name)}",
                 remedy="Leave out the test, or the column.",
             )
 
 
-def read_cells(counting: Counting) -> tuple[Leaf, ...]:
+def read_cells(counting: Counting) -> tuple[ReadColumn, ...]:
     """Return the columns of the source that the filter and the derived columns of a count read, with their kinds."""
-    from flexdp.tables.where import leaves
+    from flexdp.tables.where import columns_in
 
-    found = [] if counting.where is None else list(counting.where.leaves)
+    found = [] if counting.where is None else list(counting.where.columns)
     derived = [column.derived for column, _ in counting.named if column.derived is not None]
-    found += [leaf for value in derived for leaf in leaves(value)]
-    return tuple(dict.fromkeys(leaf for leaf in found if leaf.column.derived is None))
+    found += [read for value in derived for read in columns_in(value)]
+    return tuple(dict.fromkeys(read for read in found if read.column.derived is None))
 
 
 def read_as(counting: Counting) -> tuple[tuple[Kind, tuple[str, ...]], ...]:
@@ -189,9 +190,9 @@ def read_as(counting: Counting) -> tuple[tuple[Kind, tuple[str, ...]], ...]:
     Dtypes of frames may depend on their cells, and are not told: this is published.
     """
     found: dict[Kind, list[str]] = {}
-    for leaf in read_cells(counting):
-        if leaf.column.type_name == "undeclared" and leaf.kind != "text":
-            found.setdefault("date" if leaf.column.dated else leaf.kind, []).append(leaf.column.name or "")
+    for read in read_cells(counting):
+        if read.column.type_name == "undeclared" and read.kind != "text":
+            found.setdefault("date" if read.column.dated else read.kind, []).append(read.column.name or "")
     return tuple((kind, tuple(dict.fromkeys(names))) for kind, names in sorted(found.items()))
 
 

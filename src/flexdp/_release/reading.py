@@ -127,7 +127,7 @@ def _encoding(request: Request, *, past: bool) -> list[Phrase]:
 def _reads(request: Request) -> list[_Read]:
     """Return the columns that a table reads whose texts flexdp reads itself; servers have rules of their own."""
     from flexdp.tables.sql.served_table import ServedTable
-    from flexdp.tables.where import declared_names, shown_names
+    from flexdp.tables.where.tree import declared_names, shown_names
 
     found = [each for each in request.questions if not isinstance(each.table, ServedTable)]
     kinds = request.parameters.get("kind")
@@ -141,8 +141,8 @@ def _reads(request: Request) -> list[_Read]:
         trees = _trees(each.spec)
         told = {name for tree in trees for name, _ in declared_names(tree)}
         told |= {name for tree in trees for name in shown_names(tree)}
-        leaves = [leaf for leaf in read_cells(each.counting) if not leaf.column.presence]
-        named += [_Read(leaf.column, leaf.kind, leaf.column.name in told, named=True) for leaf in leaves]
+        cells = [cell for cell in read_cells(each.counting) if not cell.column.presence]
+        named += [_Read(cell.column, cell.kind, cell.column.name in told, named=True) for cell in cells]
     return list(dict.fromkeys([*released, *named]))
 
 
@@ -200,7 +200,7 @@ def _told(reads: list[_Read], request: Request, *, past: bool) -> list[Phrase]:
 
 def _compared_as_texts(reads: list[_Read], request: Request) -> list[str]:
     """Return the columns without a type that are compared with each other, as texts."""
-    from flexdp.tables.where import compared_names
+    from flexdp.tables.where.tree import compared_names
 
     compared = {name for each in request.questions for tree in _trees(each.spec) for name in compared_names(tree)}
     found = [each for each in reads if each.named and each.kind == "text" and each.column.undeclared and not each.told]

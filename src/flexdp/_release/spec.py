@@ -140,15 +140,15 @@ class Spec:
 @lru_cache(256)
 def _other_group(name: str, text: str, groups: tuple[tuple[Any, ...], ...]) -> str | None:
     """The last value of CASE WHEN x IN (…) THEN x ELSE … END, if the column is called after it and x."""
-    from flexdp.tables.where import Case, In, Literal, Name, parse_value
+    from flexdp.tables.where import parse_value, tree
 
     found = parse_value("derive", text)
-    if not isinstance(found, Case) or len(found.branches) != 1 or not isinstance(found.otherwise, Literal):
+    if not isinstance(found, tree.CaseWhen) or not isinstance(found.otherwise, tree.Literal) or len(found.branches) > 1:
         return None
     (test, value), other = found.branches[0], found.otherwise.value
-    if not isinstance(test, In) or test.negated or not isinstance(value, Name) or test.value != value:
+    if not isinstance(test, tree.In) or test.negated or not isinstance(value, tree.Name) or test.value != value:
         return None
-    listed = {(item.value,) for item in test.items if isinstance(item, Literal)}
+    listed = {(item.value,) for item in test.items if isinstance(item, tree.Literal)}
     same = listed | {(other,)} == set(groups) and len(listed) == len(test.items)
     return other if isinstance(other, str) and same and name == f"{value.name} or {other}" else None
 

@@ -14,7 +14,7 @@ from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.tables.declared import Column
-from flexdp.tables.where import Filter, Leaf, leaves
+from flexdp.tables.where import Filter, ReadColumn, columns_in
 
 __all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Units", "columns_of"]
 
@@ -138,7 +138,7 @@ class Counting:
         if self.units is not None:
             read.append((self.units.column, self.units.kind))
         if self.where is not None:
-            read += [(leaf.column, leaf.kind) for leaf in self.where.leaves]
+            read += [(each.column, each.kind) for each in self.where.columns]
         return tuple(dict.fromkeys(read))
 
     @property
@@ -146,8 +146,8 @@ class Counting:
         """The columns of the source that are read, with the kind that each is read as."""
         out: list[tuple[Column, Kind]] = []
         for column, kind in self.named:
-            own = (Leaf(column, kind),) if column.derived is None else leaves(column.derived)
-            out += [(leaf.column, leaf.kind) for leaf in own]
+            own = (ReadColumn(column, kind),) if column.derived is None else columns_in(column.derived)
+            out += [(each.column, each.kind) for each in own]
         return tuple(dict.fromkeys(out))
 
     @property

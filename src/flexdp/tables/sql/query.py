@@ -30,7 +30,7 @@ from flexdp.tables.counting import Axis, Counting, Units
 from flexdp.tables.declared import Column
 from flexdp.tables.sql.bucket_expressions import Step, search, step_of, tested_in_key
 from flexdp.tables.sql.dialect import Dialect
-from flexdp.tables.where import Leaf, derived_sql, needed_numbers, test_sql
+from flexdp.tables.where import ReadColumn, derived_sql, test_sql, tree
 
 __all__ = [
     "ReadCell",
@@ -118,8 +118,9 @@ def _records(
     if d.tests_in_key and units is None and len(counting.values) == 1 and isinstance(value, Width) and not value.whole:
         steps[-1] = tested_in_key(d, f"v{len(steps) - 1}", value)
     unchecked = _left_to_key(counting, d) if keys_may_be_nan else ()
-    divided = [Leaf(axis.column, axis.kind) for axis in counting.axes if _is_divided(axis)]  # their keys are NaN anyway
-    tested = [read(leaf.column, leaf.kind).value for leaf in unchecked if leaf not in divided]
+    # Where a number is NaN, the key of its own column is NaN anyway.
+    divided = [ReadColumn(axis.column, axis.kind) for axis in counting.axes if _is_divided(axis)]
+    tested = [read(each.column, each.kind).value for each in unchecked if each not in divided]
     selected = f"SELECT {', '.join([*cells, *(f'{number} AS f{i}' for i, number in enumerate(tested))])}"
     selected += f" FROM {filtered(source, counting, d, read, unchecked)}"
     if tested:
@@ -191,7 +192,9 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     )
 
 
-def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell, unchecked: Collection[Leaf] = ()) -> str:
+def filtered(
+    source: str, counting: Counting, d: Dialect, read: ReadCell, unchecked: Collection[ReadColumn] = ()
+) -> str:
     """Return the source with the test of the records that count, before units are bounded.
 
     Records in which one of the ``unchecked`` numbers is NaN or infinite may pass.
@@ -199,14 +202,14 @@ def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell, unchec
     return source if counting.where is None else f"{source} WHERE {test_sql(counting.where.test, d, read, unchecked)}"
 
 
-def _left_to_key(counting: Counting, d: Dialect) -> tuple[Leaf, ...]:
+def _left_to_key(counting: Counting, d: Dialect) -> tuple[ReadColumn, ...]:
     """Return the numbers that the filter need not test, because NaN shows in a key.
 
     On an engine that trusts statistics, such a test costs more than a zero, or NaN, that is added to the key's number.
     """
     if counting.where is None or counting.units is not None or not d.trusts_statistics:
         return ()
-    return needed_numbers(counting.where.test) if any(map(_is_divided, counting.axes)) else ()
+    return tree.needed_numbers(counting.where.test) if any(map(_is_divided, counting.axes)) else ()
 
 
 def with_derived(read: ReadCell, d: Dialect) -> ReadCell:

@@ -32,7 +32,8 @@ from flexdp.tables.sql.rank_query import RankQuery, ranked
 from flexdp.tables.sqlite import types as sqlite_types
 from flexdp.tables.sqlite.dialect import SQLITE
 from flexdp.tables.table import Table
-from flexdp.tables.where import Leaf, Node, mapped
+from flexdp.tables.where import ReadColumn
+from flexdp.tables.where.tree import Node, mapped
 
 __all__ = ["RUN", "query_of", "ranked_in", "shown_in"]
 
@@ -176,7 +177,7 @@ def _over(tree: _T, name: str) -> _T:
     """Return a filter or a derived column over columns of the dialect's own types."""
 
     def declared(node: Node) -> Node | None:
-        return Leaf(_declared(node.column, node.kind, name), node.kind) if isinstance(node, Leaf) else None
+        return ReadColumn(_declared(node.column, node.kind, name), node.kind) if isinstance(node, ReadColumn) else None
 
     return mapped(tree, declared)
 

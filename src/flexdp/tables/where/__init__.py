@@ -2,52 +2,35 @@
 
 "NOT age > 18"  ── parse ───▶  Not(Compare(>, Name age, Literal 18))     the tree as written, whose text is public
                 ── kinds ───▶  age is an integer: the table declares it, or what it is compared with tells it
-                ── meaning ─▶  Compare(<=, Leaf age, Const 18)           the same tree with kinds
+                ── meaning ─▶  Compare(<=, ReadColumn age, Const 18)     the same tree with kinds
                 ── possible ▶  refused if no record can pass
                 ── sql ─────▶  (age <= 18)                               true for the records that count
 """
 
 from __future__ import annotations
 
+from flexdp.tables.where import tree
 from flexdp.tables.where.kinds import Kinds
 from flexdp.tables.where.literals import Literals
 from flexdp.tables.where.meaning import Filter, derived_column, filter_of
 from flexdp.tables.where.parse import parse_test, parse_value
 from flexdp.tables.where.possible import is_impossible
 from flexdp.tables.where.sql import derived_sql, test_sql
-from flexdp.tables.where.tree import (
-    And,
-    Arithmetic,
-    Between,
-    Call,
-    Case,
-    Compare,
-    Const,
-    In,
-    IsNull,
-    Leaf,
-    Like,
-    Literal,
-    Name,
-    Negative,
-    Node,
-    Not,
-    Or,
-    Test,
-    Value,
-    compared_names,
-    declared_names,
-    is_reading,
-    leaves,
-    mapped,
-    needed_numbers,
-    shown_names,
-    text_of,
-)  # fmt: skip
+from flexdp.tables.where.tree import ReadColumn, columns_in, text_of
 
 __all__ = [
-    "And", "Arithmetic", "Between", "Call", "Case", "Compare", "Const", "Filter", "In", "IsNull", "Kinds", "Leaf",
-    "Like", "Literal", "Literals", "Name", "Negative", "Node", "Not", "Or", "Test", "Value", "compared_names",
-    "declared_names", "derived_column", "derived_sql", "filter_of", "is_impossible", "is_reading", "leaves", "mapped",
-    "needed_numbers", "parse_test", "parse_value", "shown_names", "test_sql", "text_of",
-]  # fmt: skip
+    "Filter",
+    "Kinds",
+    "Literals",
+    "ReadColumn",
+    "columns_in",
+    "derived_column",
+    "derived_sql",
+    "filter_of",
+    "is_impossible",
+    "parse_test",
+    "parse_value",
+    "test_sql",
+    "text_of",
+    "tree",
+]

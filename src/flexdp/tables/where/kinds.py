@@ -30,29 +30,9 @@ from flexdp.errors import InputError, spelled
 from flexdp.tables.cell_patterns import may_be_typed
 from flexdp.tables.date_format import DateFormat
 from flexdp.tables.declared import Column, refuse_misread
+from flexdp.tables.where import tree
 from flexdp.tables.where.literals import a_kind, datetime_of, literal_kind
-from flexdp.tables.where.tree import (
-    Arithmetic,
-    Between,
-    Call,
-    Case,
-    Compare,
-    In,
-    Leaf,
-    Like,
-    Literal,
-    Name,
-    Negative,
-    Node,
-    Value,
-    declared_names,
-    is_reading,
-    kind_of,
-    outcomes,
-    shown_names,
-    text_of,
-    walk,
-)  # fmt: skip
+from flexdp.tables.where.tree import declared_names, is_reading, kind_of, outcomes, shown_names, sides_of, text_of, walk
 
 __all__ = ["Kinds", "Lookup"]
 
@@ -72,7 +52,7 @@ class Kinds:
         parameter: str,
         lookup: Lookup,
         known: Mapping[str | None, Kind],
-        node: Node,
+        node: tree.Node,
         zoned: Collection[str | None] = (),
     ) -> None:
         self._refused = partial(InputError, parameter)
@@ -108,7 +88,7 @@ class Kinds:
 
     # ---- what tells the kinds of columns that declare none
 
-    def _infer(self, node: Node) -> None:
+    def _infer(self, node: tree.Node) -> None:
         """Find them from what they stand with, and then from each other.
 
         x = y AND y = z AND z > 3      groups (x, y), (y, z), (z, 3): z is a number, hence y, hence x
@@ -116,11 +96,11 @@ class Kinds:
         groups = []
         for values, kind in _together(node):
             group = [each for value in values for each in outcomes(value)]
-            names = [each.name for each in group if isinstance(each, Name) and self._is_sought(each.name)]
+            names = [each.name for each in group if isinstance(each, tree.Name) and self._is_sought(each.name)]
             kinds = self._kinds_of(group) | (set() if kind is None else {kind})
             if kind == "number" and kinds & _TIMES:
                 kinds.discard("number")  # of times, differences are computed
-            if any(isinstance(each, Literal) and _has_offset(each) for each in group):
+            if any(isinstance(each, tree.Literal) and _has_offset(each) for each in group):
                 self._offsets.update(name for name in _names_in(group) if self._column(name).may_be_zoned)
             for name in names:
                 self._wanted.setdefault(name, set()).update(kinds)
@@ -135,7 +115,7 @@ class Kinds:
                     self._wanted.update((name, set(kinds)) for name in open_ones)
                     changed |= bool(open_ones)
 
-    def _kinds_of(self, group: list[Value]) -> set[Kind]:
+    def _kinds_of(self, group: list[tree.Value]) -> set[Kind]:
         """Return the kinds that values have by themselves; a quoted date beside dates is one.
 
         Beside a column of integers others may hold fractions.
@@ -143,16 +123,16 @@ class Kinds:
         kinds: set[Kind] = set()
         texts = []
         for each in group:
-            if isinstance(each, Literal) and isinstance(each.value, str):
+            if isinstance(each, tree.Literal) and isinstance(each.value, str):
                 texts.append(each.value)
-            elif isinstance(each, Literal):
+            elif isinstance(each, tree.Literal):
                 kinds.add(literal_kind(each.value))
             elif is_reading(each):
                 kinds.add(_wider(kind_of(self.declared(each))))
-            elif not isinstance(each, Name):
+            elif not isinstance(each, tree.Name):
                 kinds.add("number")
             elif not self._is_sought(each.name):
-                kinds.add(_wider(self.leaf(each.name).kind))
+                kinds.add(_wider(self.column(each.name).kind))
         if texts and not (kinds and kinds <= _TIMES and all(datetime_of(text) is not None for text in texts)):
             kinds.add("text")
         return kinds
@@ -178,7 +158,7 @@ class Kinds:
 
     # ---- columns as they are read
 
-    def declared(self, node: Call) -> Leaf | Call:
+    def declared(self, node: tree.Call) -> tree.ReadColumn | tree.Call:
         """Return a column with the kind that the text declares for it, which must be its own if it has one.
 
         Only the day of a declared datetime may be taken instead.
@@ -188,16 +168,16 @@ class Kinds:
         if column.undeclared:
             return self._read(column, kind)
         if column.kind is not None and (kind == column.kind or (kind == "number" and column.kind == "integer")):
-            return Leaf(column, column.kind)
+            return tree.ReadColumn(column, column.kind)
         if kind == "date" and column.kind == "datetime" and not column.zoned:
-            return Call("date", (Leaf(column, "datetime"),))
+            return tree.Call("date", (tree.ReadColumn(column, "datetime"),))
         own = column.type_name[:40] if column.derived is None else f"{column.kind}, which is derived"
         raise self._refused(
             f": {kind}(…) says how a column that declares no type is read, and {column.label} is declared as {own}",
             remedy=f"Leave out {kind}(…): it is no cast.",
         )
 
-    def _read(self, column: Column, kind: Kind, *, released: bool = False) -> Leaf:
+    def _read(self, column: Column, kind: Kind, *, released: bool = False) -> tree.ReadColumn:
         """Return a column that declares no type, read as a kind.
 
         A datetime has an offset or, except in the kind in which the column is ``released``, may also be a date.
@@ -208,9 +188,9 @@ class Kinds:
             column = replace(column, zoned=True)
         elif kind == "datetime" and column.may_be_dated and not released:
             column = replace(column, dated=True)
-        return Leaf(column, kind)
+        return tree.ReadColumn(column, kind)
 
-    def leaf(self, name: str, *, tested: bool = False, present: bool = False) -> Leaf:
+    def column(self, name: str, *, tested: bool = False, present: bool = False) -> tree.ReadColumn:
         """Return a column with the kind that it is read as.
 
         A column that is ``tested`` as it is may hold dates and datetimes, if it declares no type. One whose cells only
@@ -223,10 +203,10 @@ class Kinds:
                     f": {column.label} is declared as {column.type_name[:40]}, which cannot be compared",
                     remedy="Use columns of numbers, texts, dates, datetimes or booleans.",
                 )
-            return Leaf(column, column.kind)
+            return tree.ReadColumn(column, column.kind)
         if self.is_open(name):
             if present:
-                return Leaf(replace(column, presence=True), "boolean")
+                return tree.ReadColumn(replace(column, presence=True), "boolean")
             shown = _shown(name)
             raise self._refused(
                 f": nothing tells how {column.label} is read, which declares no type",
@@ -255,14 +235,14 @@ class Kinds:
 
     # ---- comparisons of columns that declare no type, which are probably mistakes
 
-    def check_order(self, op: str, left: Value, right: Value) -> None:
+    def check_order(self, op: str, left: tree.Value, right: tree.Value) -> None:
         """Refuse to compare columns if nothing tells whether they are numbers, dates or texts.
 
         In text files, those that are equal are equal texts.
         """
         equal = op in ("=", "<>")
         found = [*outcomes(left), *outcomes(right)]
-        names = [each.name for each in found if isinstance(each, Name) and self._is_untold(each.name)]
+        names = [each.name for each in found if isinstance(each, tree.Name) and self._is_untold(each.name)]
         if len(names) < len(found) or (equal and not any(map(self.is_open, names))):
             return
         first, *_, last = map(_shown, names)
@@ -272,10 +252,10 @@ class Kinds:
             f"{'texts' if equal else 'the order of texts'}.",
         )
 
-    def check_difference(self, left: Value, right: Value) -> None:
+    def check_difference(self, left: tree.Value, right: tree.Value) -> None:
         """Refuse a difference of columns that may be one of numbers or of times, as nothing but the cells tells."""
         found = [*outcomes(left), *outcomes(right)]
-        names = [each.name for each in found if isinstance(each, Name) and not self._is_shown(each.name)]
+        names = [each.name for each in found if isinstance(each, tree.Name) and not self._is_shown(each.name)]
         if len(names) == len(found) and any(self._column(name).mixed for name in names):
             first, *_, last = map(_shown, names)
             raise self._refused(
@@ -287,12 +267,12 @@ class Kinds:
         """Tell whether more than a difference, which may be one of numbers or of dates, tells how a column is read."""
         return not self._is_sought(name) or name in self._shown or self._known.get(name) is not None
 
-    def check_texts(self, op: str, kind: Kind, left: Value, literals: Sequence[Literal]) -> None:
+    def check_texts(self, op: str, kind: Kind, left: tree.Value, literals: Sequence[tree.Literal]) -> None:
         """Refuse to compare a column with texts that no cell is, and to order texts by what is a number or a date."""
         texts = [each.value for each in literals if isinstance(each.value, str)]
         columns = [self._column(name) for name in _names_in(outcomes(left))]
         equal = op in ("=", "<>")
-        if equal and "" in texts and (isinstance(left, Name) or is_reading(left)) and columns[0].filled:
+        if equal and "" in texts and (isinstance(left, tree.Name) or is_reading(left)) and columns[0].filled:
             shown = _shown(columns[0].name or "")
             raise self._refused(
                 f": {columns[0].label} has no empty texts, because empty cells are missing",
@@ -300,7 +280,7 @@ class Kinds:
             )
         if kind != "text":
             return
-        open_ones = [each.name for each in outcomes(left) if isinstance(each, Name) and self._is_sought(each.name)]
+        open_ones = [each.name for each in outcomes(left) if isinstance(each, tree.Name) and self._is_sought(each.name)]
         if not equal and open_ones and texts:
             what, instead = _meant(texts[0], self._column(open_ones[0]))
             if what:
@@ -322,37 +302,33 @@ class Kinds:
 
 def _shown(name: str) -> str:
     """Return a column's name as a remedy writes it."""
-    return text_of(Name(name)) if is_short(name) else "…"
+    return text_of(tree.Name(name)) if is_short(name) else "…"
 
 
-def _together(node: Node) -> Iterator[tuple[Sequence[Value], Kind | None]]:
+def _together(node: tree.Node) -> Iterator[tuple[Sequence[tree.Value], Kind | None]]:
     """Yield values that stand with each other, with the kind that they must have, if there is one."""
     for each in walk(node):
-        if isinstance(each, Compare):
-            yield (each.left, each.right), None
-        elif isinstance(each, In):
-            yield (each.value, *each.items), None
-        elif isinstance(each, Between):
-            yield (each.value, each.low, each.high), None
-        elif isinstance(each, Like):
+        if sides := sides_of(each):
+            yield sides, None
+        elif isinstance(each, tree.Like):
             yield (each.value,), "text"
-        elif isinstance(each, Arithmetic):
+        elif isinstance(each, tree.Arithmetic):
             yield (each.left, each.right), "number"
-        elif isinstance(each, Negative):
+        elif isinstance(each, tree.Negative):
             yield (each.value,), "number"
-        elif isinstance(each, Case) or (isinstance(each, Call) and each.function == "coalesce"):
+        elif isinstance(each, tree.CaseWhen) or (isinstance(each, tree.Call) and each.function == "coalesce"):
             yield (each,), None
-        elif isinstance(each, Call) and not is_reading(each):
+        elif isinstance(each, tree.Call) and not is_reading(each):
             yield each.arguments, "date"
 
 
-def _names_in(values: Iterable[Value]) -> list[str]:
+def _names_in(values: Iterable[tree.Value]) -> list[str]:
     """Return the columns among values, as they are or with a kind that the text declares."""
     bare = (each.arguments[0] if is_reading(each) else each for each in values)
-    return [each.name for each in bare if isinstance(each, Name)]
+    return [each.name for each in bare if isinstance(each, tree.Name)]
 
 
-def _has_offset(literal: Literal) -> bool:
+def _has_offset(literal: tree.Literal) -> bool:
     return isinstance(literal.value, dt.datetime) and literal.value.tzinfo is not None
 
 

@@ -25,37 +25,12 @@ from flexdp._core.text import safe_repr
 from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.errors import InputError, P
 from flexdp.tables.declared import Column
+from flexdp.tables.where import tree
 from flexdp.tables.where.kinds import Kinds, Lookup
 from flexdp.tables.where.literals import Literals, a_kind, datetime_of, day_of, is_double, literal_kind, order_key
 from flexdp.tables.where.parse import parse_test, parse_value
 from flexdp.tables.where.possible import is_impossible
-from flexdp.tables.where.tree import (
-    And,
-    Arithmetic,
-    Between,
-    Call,
-    Case,
-    Compare,
-    Const,
-    In,
-    IsNull,
-    Leaf,
-    Literal,
-    Name,
-    Negative,
-    Node,
-    Not,
-    Or,
-    Test,
-    Value,
-    is_reading,
-    kind_of,
-    leaves,
-    mapped,
-    outcomes,
-    results_of,
-    text_of,
-)  # fmt: skip
+from flexdp.tables.where.tree import columns_in, is_reading, kind_of, mapped, outcomes, results_of, text_of
 
 __all__ = ["HUGE", "LARGEST_TERM", "TINY", "Filter", "derived_column", "filter_of"]
 
@@ -67,7 +42,7 @@ _AROUND = ", or write month(day) >= 11 OR month(day) <= 2 for a range that spans
 _NUMBERS: set[Kind] = {"integer", "number"}
 _TIMES: set[Kind] = {"date", "datetime"}
 _LARGEST_PART = {"year": dt.MAXYEAR, "month": 12}
-_NEVER = Or(())  # none of no tests is true
+_NEVER = tree.Or(())  # none of no tests is true
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +50,12 @@ class Filter:
     """A test of records: its canonical text, which is public, and its meaning."""
 
     text: str
-    test: Test
+    test: tree.Test
 
     @property
-    def leaves(self) -> tuple[Leaf, ...]:
+    def columns(self) -> tuple[tree.ReadColumn, ...]:
         """The columns that are read, each once with its kind."""
-        return tuple(dict.fromkeys(leaves(self.test)))
+        return tuple(dict.fromkeys(columns_in(self.test)))
 
 
 def filter_of(
@@ -124,28 +99,28 @@ def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None 
     return column, text_of(meaning.with_seconds(parsed))
 
 
-def _with_times(test: Test, columns: Kinds) -> Test:
+def _with_times(test: tree.Test, columns: Kinds) -> tree.Test:
     """Return a test that states texts that are compared with dates as the dates that they are.
 
     What a column declares decides whether '2024-12-31' is a date or a text, which readers of a release do not know.
     """
 
-    def as_time(item: Value, beside: Value) -> Value:
-        if not isinstance(beside, Name) or not isinstance(item, Literal) or not isinstance(item.value, str):
+    def as_time(item: tree.Value, beside: tree.Value) -> tree.Value:
+        if not isinstance(beside, tree.Name) or not isinstance(item, tree.Literal) or not isinstance(item.value, str):
             return item
-        kind = columns.leaf(beside.name, tested=True).kind
+        kind = columns.column(beside.name, tested=True).kind
         found = day_of(item.value) if kind in _TIMES else None
         found = found or (datetime_of(item.value) if kind == "datetime" else None)
-        return item if found is None else Literal(found)
+        return item if found is None else tree.Literal(found)
 
-    def stated(node: Node) -> Node | None:
-        if isinstance(node, Not | And | Or):
+    def stated(node: tree.Node) -> tree.Node | None:
+        if isinstance(node, tree.Not | tree.And | tree.Or):
             return None
-        if isinstance(node, Compare):
+        if isinstance(node, tree.Compare):
             return replace(node, left=as_time(node.left, node.right), right=as_time(node.right, node.left))
-        if isinstance(node, Between):
+        if isinstance(node, tree.IsBetween):
             return replace(node, low=as_time(node.low, node.value), high=as_time(node.high, node.value))
-        if isinstance(node, In):
+        if isinstance(node, tree.In):
             return replace(node, items=tuple(as_time(item, node.value) for item in node.items))
         return node
 
@@ -158,66 +133,68 @@ class _Meaning:
     def __init__(self, parameter: str, columns: Kinds, zone: str | None) -> None:
         self._refused = partial(InputError, parameter)
         self._kinds, self._literals = columns, Literals(parameter, zone)
-        self._differences: set[Arithmetic] = set()  # of datetimes, which are numbers of seconds
+        self._differences: set[tree.Arithmetic] = set()  # of datetimes, which are numbers of seconds
 
-    def with_seconds(self, node: Value | Test) -> Value | Test:
+    def with_seconds(self, node: tree.Value | tree.Test) -> tree.Value | tree.Test:
         """Return a written tree in which every difference of datetimes says that it is a number of seconds."""
 
-        def stated(part: Node) -> Node | None:
-            if isinstance(part, Call) and part.function == "seconds":
+        def stated(part: tree.Node) -> tree.Node | None:
+            if isinstance(part, tree.Call) and part.function == "seconds":
                 return part
-            return Call("seconds", (part,)) if isinstance(part, Arithmetic) and part in self._differences else None
+            if isinstance(part, tree.Arithmetic) and part in self._differences:
+                return tree.Call("seconds", (part,))
+            return None
 
         return mapped(node, stated)
 
     # ---- values
 
-    def value(self, node: Value, *, tested: bool = False, present: bool = False) -> Value:
+    def value(self, node: tree.Value, *, tested: bool = False, present: bool = False) -> tree.Value:
         """Return the meaning of a value; columns that are ``tested`` may hold dates and datetimes.
 
         Those that only need to be ``present`` need no kind.
         """
-        if isinstance(node, Name):
-            return self._kinds.leaf(node.name, tested=tested, present=present)
-        if isinstance(node, Literal):
+        if isinstance(node, tree.Name):
+            return self._kinds.column(node.name, tested=tested, present=present)
+        if isinstance(node, tree.Literal):
             return self._literals.const(node, literal_kind(node.value, exact=True))
-        if isinstance(node, Negative):
+        if isinstance(node, tree.Negative):
             inner = self._numeric(self.value(node.value))
             zero = 0 if kind_of(inner) == "integer" else 0.0
-            if isinstance(inner, Const):
-                return Const(inner.kind, -inner.value + zero)
-            return Arithmetic("-", Const(kind_of(inner), zero), inner)
-        if isinstance(node, Arithmetic):
+            if isinstance(inner, tree.Const):
+                return tree.Const(inner.kind, -inner.value + zero)
+            return tree.Arithmetic("-", tree.Const(kind_of(inner), zero), inner)
+        if isinstance(node, tree.Arithmetic):
             return self._arithmetic(node)
-        if isinstance(node, Case):
+        if isinstance(node, tree.CaseWhen):
             values = self._alike(results_of(node), tested, present)
             tests = [self.test(test) for test, _ in node.branches]
             otherwise = values[-1] if node.otherwise is not None else None
-            return Case(tuple(zip(tests, values, strict=False)), otherwise)
-        assert isinstance(node, Call)
+            return tree.CaseWhen(tuple(zip(tests, values, strict=False)), otherwise)
+        assert isinstance(node, tree.Call)
         if is_reading(node):
             return self._kinds.declared(node)
         if node.function == "coalesce":
-            return Call("coalesce", tuple(self._alike(node.arguments, tested, present)))
+            return tree.Call("coalesce", tuple(self._alike(node.arguments, tested, present)))
         return self._seconds(node.arguments[0]) if node.function == "seconds" else self._part(node)
 
-    def _tested(self, node: Value, *, present: bool = False) -> Value:
+    def _tested(self, node: tree.Value, *, present: bool = False) -> tree.Value:
         """Return the meaning of a value that is compared with literals or found missing, or whose year is taken."""
         dated = all(
-            isinstance(each, Name) and self._kinds.leaf(each.name, tested=True, present=present).column.dated
+            isinstance(each, tree.Name) and self._kinds.column(each.name, tested=True, present=present).column.dated
             for each in outcomes(node)
-            if not isinstance(each, Literal)
+            if not isinstance(each, tree.Literal)
         )
-        return self.value(node, tested=isinstance(node, Name) or dated, present=present)
+        return self.value(node, tested=isinstance(node, tree.Name) or dated, present=present)
 
-    def _alike(self, nodes: Sequence[Value], tested: bool, present: bool) -> list[Value]:
+    def _alike(self, nodes: Sequence[tree.Value], tested: bool, present: bool) -> list[tree.Value]:
         """Return values of one kind."""
         values = {
             place: self.value(node, tested=tested, present=present)
             for place, node in enumerate(nodes)
-            if not isinstance(node, Literal)
+            if not isinstance(node, tree.Literal)
         }
-        literals = [node.value for node in nodes if isinstance(node, Literal)]
+        literals = [node.value for node in nodes if isinstance(node, tree.Literal)]
         kinds = {kind_of(value) for value in values.values()} or {literal_kind(each, exact=True) for each in literals}
         if (kinds == {"integer"} and any(map(is_double, literals))) or kinds == _NUMBERS:
             kinds = {"number"}
@@ -226,12 +203,12 @@ class _Meaning:
             raise self._refused(f": {a_kind(first)} and {a_kind(second)} do not mix")
         (kind,) = kinds
         out = [
-            self._literals.const(node, kind, compared=False) if isinstance(node, Literal) else values[place]
+            self._literals.const(node, kind, compared=False) if isinstance(node, tree.Literal) else values[place]
             for place, node in enumerate(nodes)
         ]
         return [_number(value) for value in out] if kind == "number" else out
 
-    def _arithmetic(self, node: Arithmetic) -> Value:
+    def _arithmetic(self, node: tree.Arithmetic) -> tree.Value:
         if node.op == "-":
             self._kinds.check_difference(node.left, node.right)
         left, right = self.value(node.left), self.value(node.right)
@@ -244,51 +221,51 @@ class _Meaning:
                     "day of a datetime.",
                 )
             if kinds[0] == "date":
-                return Arithmetic("-", left, right)
+                return tree.Arithmetic("-", left, right)
             self._check_clocks(left, right)
             self._differences.add(node)
-            return Call("seconds", (Arithmetic("-", left, right),))
+            return tree.Call("seconds", (tree.Arithmetic("-", left, right),))
         left, right = self._numeric(left), self._numeric(right)
         for each in (left, right):
-            if isinstance(each, Const) and each.value and not TINY <= abs(each.value) <= LARGEST_TERM:
+            if isinstance(each, tree.Const) and each.value and not TINY <= abs(each.value) <= LARGEST_TERM:
                 raise self._refused(": a number in arithmetic must lie between 1e-100 and 2^53")
-        if node.op == "/" and isinstance(right, Const) and not right.value:
+        if node.op == "/" and isinstance(right, tree.Const) and not right.value:
             raise self._refused(": division by zero, so the value is always missing")
         if node.op not in "+-" or "number" in kinds:
             left, right = _number(left), _number(right)
-        if isinstance(left, Const) and isinstance(right, Const):
+        if isinstance(left, tree.Const) and isinstance(right, tree.Const):
             return _computed(node.op, left, right)
-        return Arithmetic(node.op, left, right)
+        return tree.Arithmetic(node.op, left, right)
 
-    def _check_clocks(self, left: Value, right: Value) -> None:
+    def _check_clocks(self, left: tree.Value, right: tree.Value) -> None:
         if _is_zoned(left) != _is_zoned(right):
             raise self._refused(": datetimes with and without a time zone do not compare")
 
-    def _numeric(self, value: Value) -> Value:
+    def _numeric(self, value: tree.Value) -> tree.Value:
         if kind_of(value) not in _NUMBERS:
             raise self._refused(f": arithmetic needs numbers, not {a_kind(kind_of(value))}")
         return value
 
-    def _part(self, node: Call) -> Value:
+    def _part(self, node: tree.Call) -> tree.Value:
         inner = self._dated(node)
         if _is_zoned(inner):
             raise self._refused(
                 f": {node.function} of datetimes with a time zone is computed in comparisons of a year only",
                 remedy="Compare with TIMESTAMP '2024-01-01 00:00+01:00' instead.",
             )
-        return Call(node.function, (inner,))
+        return tree.Call(node.function, (inner,))
 
-    def _dated(self, node: Call) -> Value:
+    def _dated(self, node: tree.Call) -> tree.Value:
         """Return the date or datetime whose year or month is taken."""
         inner = self._tested(node.arguments[0])
         if kind_of(inner) not in _TIMES:
             raise self._refused(f": {node.function} needs a date, not {a_kind(kind_of(inner))}")
         return inner
 
-    def _seconds(self, node: Value) -> Value:
+    def _seconds(self, node: tree.Value) -> tree.Value:
         """Return the difference of two datetimes, which is a number of seconds with the word or without it."""
         value = self.value(node)
-        if not isinstance(value, Call) or value.function != "seconds":
+        if not isinstance(value, tree.Call) or value.function != "seconds":
             raise self._refused(
                 ": seconds needs a difference of two datetimes",
                 remedy="For example seconds(departure - arrival); differences of dates are numbers of days.",
@@ -297,22 +274,22 @@ class _Meaning:
 
     # ---- tests
 
-    def test(self, node: Test, positive: bool = True) -> Test:
+    def test(self, node: tree.Test, positive: bool = True) -> tree.Test:
         """Return the meaning of a test, or of its negation."""
-        if isinstance(node, Not):
+        if isinstance(node, tree.Not):
             return self.test(node.test, not positive)
-        if isinstance(node, And | Or):
+        if isinstance(node, tree.And | tree.Or):
             parts = tuple(self.test(each, positive) for each in node.tests)
-            return And(parts) if isinstance(node, And) is positive else Or(parts)
-        if isinstance(node, Compare):
+            return tree.And(parts) if isinstance(node, tree.And) is positive else tree.Or(parts)
+        if isinstance(node, tree.Compare):
             return self._compare(node.op if positive else _OPPOSITE[node.op], node.left, node.right)
         negated = node.negated is positive
-        if isinstance(node, Between):
+        if isinstance(node, tree.IsBetween):
             return self._between(node, negated)
-        if isinstance(node, IsNull):
-            return IsNull(self._tested(node.value, present=True), negated)
+        if isinstance(node, tree.IsNull):
+            return tree.IsNull(self._tested(node.value, present=True), negated)
         value = self._tested(node.value)
-        if isinstance(node, In):
+        if isinstance(node, tree.In):
             return self._among(value, node, negated)
         if kind_of(value) != "text":
             raise self._refused(f": LIKE needs a text, not {a_kind(kind_of(value))}")
@@ -323,27 +300,27 @@ class _Meaning:
             )
         return replace(node, value=value, negated=negated)
 
-    def _between(self, node: Between, negated: bool) -> Test:
+    def _between(self, node: tree.IsBetween, negated: bool) -> tree.Test:
         low, high = ("<", ">") if negated else (">=", "<=")
         parts = (self._compare(low, node.value, node.low), self._compare(high, node.value, node.high))
         if _is_reversed(node, parts):
-            remedy = f"Swap the bounds{_AROUND if isinstance(node.value, Call) else ''}."
+            remedy = f"Swap the bounds{_AROUND if isinstance(node.value, tree.Call) else ''}."
             raise self._refused(": BETWEEN has its higher bound first, so no value can match", remedy=remedy)
-        return Or(parts) if negated else And(parts)
+        return tree.Or(parts) if negated else tree.And(parts)
 
-    def _among(self, value: Value, node: In, negated: bool) -> Test:
+    def _among(self, value: tree.Value, node: tree.In, negated: bool) -> tree.Test:
         kind = kind_of(value)
-        literals = [item for item in node.items if isinstance(item, Literal)]
+        literals = [item for item in node.items if isinstance(item, tree.Literal)]
         self._kinds.check_texts("=", kind, node.value, literals)
         for literal in literals:
             self._check_part(node.value, literal)
         consts = dict.fromkeys(self._literals.const(item, kind, zoned=_is_zoned(value)) for item in literals)
-        return In(value, tuple(each for each in consts if not isinstance(each.value, Fraction)), negated)
+        return tree.In(value, tuple(each for each in consts if not isinstance(each.value, Fraction)), negated)
 
-    def _compare(self, op: str, left: Value, right: Value) -> Test:
-        if isinstance(left, Literal):
+    def _compare(self, op: str, left: tree.Value, right: tree.Value) -> tree.Test:
+        if isinstance(left, tree.Literal):
             left, right, op = right, left, _MIRRORED[op]
-        if isinstance(right, Literal):
+        if isinstance(right, tree.Literal):
             return self._with_literal(op, left, right)
         if left == right and op in ("<>", "<", ">"):
             raise self._refused(
@@ -352,7 +329,7 @@ class _Meaning:
             )
         self._kinds.check_order(op, left, right)
         first, second = self.value(left), self.value(right)
-        if isinstance(first, Const) and isinstance(second, Const):
+        if isinstance(first, tree.Const) and isinstance(second, tree.Const):
             raise self._two_literals()
         kinds = (kind_of(first), kind_of(second))
         if set(kinds) == _NUMBERS:
@@ -362,7 +339,7 @@ class _Meaning:
         if kinds[0] == "datetime":
             self._check_clocks(first, second)
         self._check_sign(op, kinds[0])
-        return Compare(op, first, second)
+        return tree.Compare(op, first, second)
 
     def _two_literals(self) -> InputError:
         return self._refused(": two literals are compared", remedy="Name a column on one side.")
@@ -371,24 +348,26 @@ class _Meaning:
         if kind == "boolean" and op not in ("=", "<>"):
             raise self._refused(": booleans support only = and <>")
 
-    def _with_literal(self, op: str, left: Value, right: Literal) -> Test:
-        if isinstance(left, Literal):
+    def _with_literal(self, op: str, left: tree.Value, right: tree.Literal) -> tree.Test:
+        if isinstance(left, tree.Literal):
             raise self._two_literals()
         self._check_part(left, right)
-        if isinstance(left, Call) and left.function == "year" and isinstance(right.value, Decimal):
+        if isinstance(left, tree.Call) and left.function == "year" and isinstance(right.value, Decimal):
             return self._years(op, left, Fraction(right.value))
         value = self._tested(left)
-        if isinstance(value, Const):
+        if isinstance(value, tree.Const):
             raise self._two_literals()
         kind = kind_of(value)
         self._check_sign(op, kind)
         self._kinds.check_texts(op, kind, left, [right])
         const = self._literals.const(right, kind, zoned=_is_zoned(value))
-        return _of_integers(op, value, const.value) if isinstance(const.value, Fraction) else Compare(op, value, const)
+        if isinstance(const.value, Fraction):
+            return _of_integers(op, value, const.value)
+        return tree.Compare(op, value, const)
 
-    def _check_part(self, left: Value, right: Literal) -> None:
+    def _check_part(self, left: tree.Value, right: tree.Literal) -> None:
         """Refuse to compare a year or a month with a number that is none."""
-        part = left.function if isinstance(left, Call) else ""
+        part = left.function if isinstance(left, tree.Call) else ""
         largest = _LARGEST_PART.get(part)
         if largest is not None and isinstance(right.value, Decimal) and not 1 <= right.value <= largest:
             raise self._refused(f": a {part} lies between 1 and {largest}", given=str(right.value))
@@ -399,70 +378,70 @@ class _Meaning:
     #     year(d) > 2024       d >= 2025-01-01
     #     year(d) > 2023.5     year(d) > 2023
     #     year(d) <= 9999      d is present
-    def _years(self, op: str, node: Call, year: Fraction) -> Test:
+    def _years(self, op: str, node: tree.Call, year: Fraction) -> tree.Test:
         value = self._dated(node)
         if _is_zoned(value) and self._literals.zone is None:
             raise self._refused(
                 ": the year of a datetime with a time zone depends on the zone",
                 remedy=("Set ", P("zone", "Europe/Berlin"), "."),
             )
-        present = IsNull(value, negated=True)
+        present = tree.IsNull(value, negated=True)
         if year.denominator != 1:
             if op in ("=", "<>"):
                 return present if op == "<>" else _NEVER
             year, op = Fraction(year.numerator // year.denominator), ("<=" if op in ("<", "<=") else ">")
 
-        def compared(sign: str, start: int) -> Test:
+        def compared(sign: str, start: int) -> tree.Test:
             if not dt.MINYEAR < start <= dt.MAXYEAR:  # every date is later than the first year, and none than the last
                 return present if (start > dt.MAXYEAR) is (sign == "<") else _NEVER
-            new_year = Literal(dt.date(start, 1, 1))
+            new_year = tree.Literal(dt.date(start, 1, 1))
             const = self._literals.const(new_year, kind_of(value), zoned=_is_zoned(value))
-            return Compare(sign, value, const)
+            return tree.Compare(sign, value, const)
 
         first, after = int(year), int(year) + 1
         if op == "=":
-            return And((compared(">=", first), compared("<", after)))
+            return tree.And((compared(">=", first), compared("<", after)))
         if op == "<>":
-            return Or((compared("<", first), compared(">=", after)))
+            return tree.Or((compared("<", first), compared(">=", after)))
         return compared("<" if op in ("<", "<=") else ">=", first if op in ("<", ">=") else after)
 
 
-def _is_zoned(value: Value) -> bool:
-    return any(leaf.column.zoned and leaf.kind == "datetime" for leaf in leaves(value))
+def _is_zoned(value: tree.Value) -> bool:
+    return any(each.column.zoned and each.kind == "datetime" for each in columns_in(value))
 
 
-def _is_reversed(node: Between, parts: Sequence[Test]) -> bool:
+def _is_reversed(node: tree.IsBetween, parts: Sequence[tree.Test]) -> bool:
     """Tell whether both bounds are literals, the higher one first."""
-    if not isinstance(node.low, Literal) or not isinstance(node.high, Literal):
+    if not isinstance(node.low, tree.Literal) or not isinstance(node.high, tree.Literal):
         return False
     if isinstance(node.low.value, Decimal) and isinstance(node.high.value, Decimal):
         return node.low.value > node.high.value
-    consts = [part.right for part in parts if isinstance(part, Compare) and isinstance(part.right, Const)]
+    consts = [part.right for part in parts if isinstance(part, tree.Compare) and isinstance(part.right, tree.Const)]
     return len(consts) == 2 and bool(order_key(consts[0]) > order_key(consts[1]))
 
 
-def _number(value: Value) -> Value:
+def _number(value: tree.Value) -> tree.Value:
     """Return a number as a double."""
     if kind_of(value) == "number":
         return value
-    return Const("number", float(value.value)) if isinstance(value, Const) else Call("number", (value,))
+    return tree.Const("number", float(value.value)) if isinstance(value, tree.Const) else tree.Call("number", (value,))
 
 
-def _computed(op: str, left: Const, right: Const) -> Const:
+def _computed(op: str, left: tree.Const, right: tree.Const) -> tree.Const:
     """Compute with two literals here: an engine would do so before it looks at any record, and might fail."""
     first, second = left.value, right.value
     if op in "+-":
         value = first + second if op == "+" else first - second
     else:
         value = first * second if op == "*" else first / (second or 1.0)
-    return Const(left.kind, value if left.kind == "integer" else value + 0.0)
+    return tree.Const(left.kind, value if left.kind == "integer" else value + 0.0)
 
 
-def _of_integers(op: str, value: Value, limit: Fraction) -> Test:
+def _of_integers(op: str, value: tree.Value, limit: Fraction) -> tree.Test:
     """Compare an integer with a number that no integer equals; beyond 37 digits, all are on one side of it."""
     if op in ("=", "<>"):
-        return IsNull(value, negated=True) if op == "<>" else _NEVER
+        return tree.IsNull(value, negated=True) if op == "<>" else _NEVER
     if abs(limit) > LARGEST_INTEGER:
-        return IsNull(value, negated=True) if (op in ("<", "<=")) is (limit > 0) else _NEVER
+        return tree.IsNull(value, negated=True) if (op in ("<", "<=")) is (limit > 0) else _NEVER
     below = limit.numerator // limit.denominator
-    return Compare("<=" if op in ("<", "<=") else ">", value, Const("integer", below))
+    return tree.Compare("<=" if op in ("<", "<=") else ">", value, tree.Const("integer", below))

@@ -1,6 +1,6 @@
 """From text to tree. Whatever is not in the grammar is refused, with the reason.
 
-    "age>=18 and ward='A'"  ── tokens_of ──▶  age · >= · 18 · and · ward · = · A  ── _Parser ──▶  And(Compare, Compare)
+    "age>=18 and ward='A'"  ── _tokens_of ─▶  age · >= · 18 · and · ward · = · A  ── _Parser ──▶  And(Compare, Compare)
 
     test        either      = both {OR both}
                 both        = negated {AND negated}
@@ -27,33 +27,13 @@ from typing import NamedTuple
 
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.errors import InputError
+from flexdp.tables.where import tree
 from flexdp.tables.where.literals import datetime_of, day_of
-from flexdp.tables.where.tree import (
-    READINGS,
-    RESERVED,
-    And,
-    Arithmetic,
-    Between,
-    Call,
-    Case,
-    Compare,
-    In,
-    IsNull,
-    Like,
-    Literal,
-    Name,
-    Negative,
-    Node,
-    Not,
-    Or,
-    Test,
-    Value,
-)  # fmt: skip
 
-__all__ = ["FUNCTIONS", "LONGEST", "parse_test", "parse_value"]
+__all__ = ["parse_test", "parse_value"]
 
-FUNCTIONS = ("year", "month", "seconds", "coalesce", *READINGS)
-LONGEST = 10_000  # characters
+_FUNCTIONS = ("year", "month", "seconds", "coalesce", *tree.READINGS)
+_LONGEST = 10_000  # characters
 _MOST_TOKENS = 4_000
 _DEEPEST = 40
 _MOST_ITEMS = 1000
@@ -119,7 +99,7 @@ _NO_CASTS = (
 _SEVERAL = "{} looks at several records; {} looks at one."
 
 
-def parse_test(parameter: str, text: object) -> Test:
+def parse_test(parameter: str, text: object) -> tree.Test:
     """Parse a filter."""
     parser = _Parser(parameter, text)
     test = parser.test()
@@ -127,7 +107,7 @@ def parse_test(parameter: str, text: object) -> Test:
     return test
 
 
-def parse_value(parameter: str, text: object) -> Value:
+def parse_value(parameter: str, text: object) -> tree.Value:
     """Parse a derived column."""
     parser = _Parser(parameter, text)
     value = parser.value()
@@ -149,7 +129,7 @@ class _Token(NamedTuple):
 _END = _Token("end", "")
 
 
-def tokens_of(parameter: str, given: object) -> list[_Token]:
+def _tokens_of(parameter: str, given: object) -> list[_Token]:
     """Split a filter into its words."""
     refused = partial(InputError, parameter)
     given = plain_scalar(given)
@@ -158,8 +138,8 @@ def tokens_of(parameter: str, given: object) -> list[_Token]:
         raise refused("must be a text", given=safe_repr(given), remedy=remedy)
     if not given.strip():
         raise refused("must not be empty", remedy="Leave it out to count all records.")
-    if len(given) > LONGEST:
-        raise refused(f"must have at most {LONGEST:,} characters")
+    if len(given) > _LONGEST:
+        raise refused(f"must have at most {_LONGEST:,} characters")
     tokens, place = [], 0
     while place < len(given.rstrip()):
         if (day := _BARE_DAY.match(given, place)) is not None:  # 2024-03-01 would be 2020
@@ -199,14 +179,14 @@ class _Parser:
 
     def __init__(self, parameter: str, text: object) -> None:
         self._refused = partial(InputError, parameter)
-        self._tokens = tokens_of(parameter, text)
+        self._tokens = _tokens_of(parameter, text)
         self._noun = "a filter" if parameter == "where" else "a derived column"
         self._place = self._depth = self._operations = 0
 
-    def test(self) -> Test:
+    def test(self) -> tree.Test:
         return self._as_test(self._either())
 
-    def value(self) -> Value:
+    def value(self) -> tree.Value:
         return self._as_value(self._either())
 
     def end(self) -> None:
@@ -278,8 +258,8 @@ class _Parser:
 
     # ---- tests
 
-    def _as_test(self, node: Node) -> Test:
-        if isinstance(node, Test):
+    def _as_test(self, node: tree.Node) -> tree.Test:
+        if isinstance(node, tree.Test):
             return node
         if self._next.kind in ("word", "name", "number", "text"):
             raise self._unexpected()  # which is why it is none
@@ -287,8 +267,8 @@ class _Parser:
             ": a column or a number is not a test", remedy="Compare it with something, for example smoker = TRUE."
         )
 
-    def _as_value(self, node: Node) -> Value:
-        if isinstance(node, Value):
+    def _as_value(self, node: tree.Node) -> tree.Value:
+        if isinstance(node, tree.Value):
             return node
         raise self._refused(
             ": a test stands where a value is needed", remedy="A test becomes a value by CASE WHEN … THEN … END."
@@ -299,35 +279,35 @@ class _Parser:
         if self._depth > _DEEPEST:
             raise self._refused(f"must not be nested more than {_DEEPEST} deep")
 
-    def _either(self) -> Node:
+    def _either(self) -> tree.Node:
         self._deeper()
         tests = [self._both()]
         while self._take("OR"):
             tests.append(self._both())
         self._depth -= 1
-        return tests[0] if len(tests) == 1 else Or(tuple(map(self._as_test, tests)))
+        return tests[0] if len(tests) == 1 else tree.Or(tuple(map(self._as_test, tests)))
 
-    def _both(self) -> Node:
+    def _both(self) -> tree.Node:
         tests = [self._negated()]
         while self._take("AND"):
             tests.append(self._negated())
-        return tests[0] if len(tests) == 1 else And(tuple(map(self._as_test, tests)))
+        return tests[0] if len(tests) == 1 else tree.And(tuple(map(self._as_test, tests)))
 
-    def _negated(self) -> Node:
+    def _negated(self) -> tree.Node:
         if not self._take("NOT"):
             return self._compared()
         self._deeper()
         test = self._as_test(self._negated())
         self._depth -= 1
-        return Not(test)
+        return tree.Not(test)
 
-    def _compared(self) -> Node:
+    def _compared(self) -> tree.Node:
         left = self._sum()
         if op := self._take_sign(_COMPARISONS):
             right = self._as_value(self._sum())
             if self._take_sign(_COMPARISONS):
                 raise self._refused(": comparisons are not chained", remedy="Write a < b AND b < c.")
-            return Compare("<>" if op == "!=" else op, self._as_value(left), right)
+            return tree.Compare("<>" if op == "!=" else op, self._as_value(left), right)
         if self._take("IS"):
             negated = self._take("NOT")
             if not self._take("NULL"):
@@ -336,17 +316,17 @@ class _Parser:
                 if self._is("TRUE") or self._is("FALSE"):
                     remedy = f"Write = {word}, or <> {word}."
                 raise self._refused(": IS is followed by NULL or NOT NULL only", remedy=remedy)
-            return IsNull(self._as_value(left), negated)
+            return tree.IsNull(self._as_value(left), negated)
         negated = any(self._is("NOT", word) for word in ("IN", "BETWEEN", "LIKE")) and self._take("NOT")
         if self._take("IN"):
-            return In(self._as_value(left), self._items(), negated)
+            return tree.In(self._as_value(left), self._items(), negated)
         if self._take("BETWEEN"):
             low = self._as_value(self._sum())
             self._need("AND")
-            return Between(self._as_value(left), low, self._as_value(self._sum()), negated)
+            return tree.IsBetween(self._as_value(left), low, self._as_value(self._sum()), negated)
         return self._like(self._as_value(left), negated) if self._take("LIKE") else left
 
-    def _items(self) -> tuple[Value, ...]:
+    def _items(self) -> tuple[tree.Value, ...]:
         self._need("(")
         if self._is(")"):
             remedy = "Write the values that may occur, for example IN ('A', 'B')."
@@ -354,47 +334,47 @@ class _Parser:
         items = self._listed(self._sum)
         if len(items) > _MOST_ITEMS:
             raise self._refused(f": a list has at most {_MOST_ITEMS} values")
-        if not all(isinstance(item, Literal) for item in items):
+        if not all(isinstance(item, tree.Literal) for item in items):
             raise self._refused(": a list after IN may contain only numbers, texts, dates and booleans, not columns")
         return items
 
-    def _listed(self, part: Callable[[], Node]) -> tuple[Value, ...]:
+    def _listed(self, part: Callable[[], tree.Node]) -> tuple[tree.Value, ...]:
         values = [self._as_value(part())]
         while self._take(","):
             values.append(self._as_value(part()))
         self._need(")")
         return tuple(values)
 
-    def _like(self, value: Value, negated: bool) -> Like:
+    def _like(self, value: tree.Value, negated: bool) -> tree.Like:
         pattern = self._text("a pattern")
         if not self._take("ESCAPE"):
-            return Like(value, pattern, None, negated)
+            return tree.Like(value, pattern, None, negated)
         escape = self._text("one character")
         if len(escape) != 1:
             raise self._refused(": ESCAPE is followed by one character")
         if escape in re.sub(rf"{re.escape(escape)}[{re.escape(escape)}%_]", "", pattern):
             raise self._refused(": in a pattern the escape character stands before %, _ or itself only")
-        return Like(value, pattern, escape, negated)
+        return tree.Like(value, pattern, escape, negated)
 
     # ---- values
 
-    def _sum(self) -> Node:
+    def _sum(self) -> tree.Node:
         return self._computed(("+", "-"), self._product)
 
-    def _product(self) -> Node:
+    def _product(self) -> tree.Node:
         return self._computed(("*", "/"), self._signed)
 
-    def _computed(self, signs: Sequence[str], part: Callable[[], Node]) -> Node:
+    def _computed(self, signs: Sequence[str], part: Callable[[], tree.Node]) -> tree.Node:
         left = part()
         while op := self._take_sign(signs):
             right = part()
             self._operations += 1
             if self._operations > _MOST_OPERATIONS:
                 raise self._refused(f"must have at most {_MOST_OPERATIONS} sums, differences, products and quotients")
-            left = Arithmetic(op, self._as_value(left), self._as_value(right))
+            left = tree.Arithmetic(op, self._as_value(left), self._as_value(right))
         return left
 
-    def _signed(self) -> Node:
+    def _signed(self) -> tree.Node:
         signs = []
         while sign := self._take_sign(("+", "-")):
             signs.append(sign)
@@ -403,11 +383,11 @@ class _Parser:
         value = self._as_value(self._primary())
         if signs.count("-") % 2 == 0:
             return value
-        if isinstance(value, Literal) and isinstance(value.value, Decimal):
-            return Literal(value.value.copy_negate())
-        return Negative(value)
+        if isinstance(value, tree.Literal) and isinstance(value.value, Decimal):
+            return tree.Literal(value.value.copy_negate())
+        return tree.Negative(value)
 
-    def _primary(self) -> Node:
+    def _primary(self) -> tree.Node:
         token = self._next
         word = token.text.upper() if token.kind == "word" else ""
         if self._take("("):
@@ -416,19 +396,19 @@ class _Parser:
             node = self._either()
             self._need(")")
             return node
-        if token.kind in ("sign", "end") or (word in RESERVED and word not in ("TRUE", "FALSE", "CASE", "NULL")):
+        if token.kind in ("sign", "end") or (word in tree.RESERVED and word not in ("TRUE", "FALSE", "CASE", "NULL")):
             raise self._unexpected()
         self._place += 1
         if token.kind == "number":
-            return Literal(self._number(token.text))
+            return tree.Literal(self._number(token.text))
         if token.kind == "text":
-            return Literal(token.text)
+            return tree.Literal(token.text)
         if token.kind == "name":
             if not token.text:
                 raise self._refused(": a column name must not be empty")
-            return Name(token.text)
+            return tree.Name(token.text)
         if word in ("TRUE", "FALSE"):
-            return Literal(word == "TRUE")
+            return tree.Literal(word == "TRUE")
         if word == "CASE":
             return self._case()
         if word == "NULL":
@@ -436,7 +416,7 @@ class _Parser:
             raise self._refused(": nothing is equal to NULL", remedy=remedy)
         if word in ("DATE", "TIMESTAMP") and self._next.kind == "text":
             return self._time(word)
-        return self._call(token.text) if self._is("(") else Name(token.text)
+        return self._call(token.text) if self._is("(") else tree.Name(token.text)
 
     def _number(self, text: str) -> Decimal:
         mantissa, _, power = text.lower().partition("e")
@@ -448,7 +428,7 @@ class _Parser:
             raise self._refused(f": the exponent of a number must lie between −{_LARGEST_POWER} and {_LARGEST_POWER}")
         return number
 
-    def _time(self, word: str) -> Literal:
+    def _time(self, word: str) -> tree.Literal:
         text = self._text("a time")
         found = day_of(text) if word == "DATE" else datetime_of(text)
         if found is None:
@@ -456,9 +436,9 @@ class _Parser:
             if word == "TIMESTAMP":
                 example = "TIMESTAMP '2024-12-31 18:30', with a day and a time that exist"
             raise self._refused(f": a {word} is written {example}")
-        return Literal(found)
+        return tree.Literal(found)
 
-    def _case(self) -> Case:
+    def _case(self) -> tree.CaseWhen:
         branches = []
         while self._take("WHEN"):
             test = self.test()
@@ -469,12 +449,12 @@ class _Parser:
             raise self._refused(": CASE is followed by WHEN", remedy=remedy)
         otherwise = self.value() if self._take("ELSE") else None
         self._need("END")
-        return Case(tuple(branches), otherwise)
+        return tree.CaseWhen(tuple(branches), otherwise)
 
-    def _call(self, name: str) -> Call:
+    def _call(self, name: str) -> tree.Call:
         function = name.lower()
-        if function not in FUNCTIONS:
-            remedy = f"The functions are {', '.join(FUNCTIONS)}."
+        if function not in _FUNCTIONS:
+            remedy = f"The functions are {', '.join(_FUNCTIONS)}."
             if function in _AGGREGATES | _WINDOWS:
                 remedy = _SEVERAL.format("An aggregate" if function in _AGGREGATES else "A window", self._noun)
             elif function in _CASTS:
@@ -484,13 +464,14 @@ class _Parser:
         arguments = self._listed(self._either)
         if function == "coalesce" and len(arguments) < 2:
             raise self._refused(": coalesce needs two values or more", remedy="For example coalesce(discount, 0).")
-        if function in READINGS and not (len(arguments) == 1 and isinstance(arguments[0], Name)):
+        if function in tree.READINGS and not (len(arguments) == 1 and isinstance(arguments[0], tree.Name)):
             remedy = f"For example {function}(x)."
-            if isinstance(arguments[0], Literal) and isinstance(arguments[0].value, str) and function[:4] == "date":
+            first = arguments[0]
+            if isinstance(first, tree.Literal) and isinstance(first.value, str) and function in ("date", "datetime"):
                 remedy = "Write DATE '2024-12-31', or TIMESTAMP '2024-12-31 18:30'."
-            elif isinstance(arguments[0], Call | Case):
+            elif isinstance(first, tree.Call | tree.CaseWhen):
                 remedy = f"Declare each column in it, for example coalesce({function}(x), {function}(y))."
             raise self._refused(f": {function}(…) says how one column is read, and takes nothing else", remedy=remedy)
         if function != "coalesce" and len(arguments) != 1:
             raise self._refused(f": {function} needs one date, for example {function}(day)")
-        return Call(function, arguments)
+        return tree.Call(function, arguments)

@@ -14,29 +14,15 @@ from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column
+from flexdp.tables.where import tree
 from flexdp.tables.where.meaning import HUGE, LARGEST_TERM, TINY
 from flexdp.tables.where.pattern import pieces
-from flexdp.tables.where.tree import (
-    And,
-    Arithmetic,
-    Call,
-    Case,
-    Compare,
-    Const,
-    In,
-    IsNull,
-    Leaf,
-    Like,
-    Or,
-    Test,
-    Value,
-    kind_of,
-)  # fmt: skip
+from flexdp.tables.where.tree import kind_of
 
 if TYPE_CHECKING:  # whose patterns are written here
     from flexdp.tables.sql.dialect import Dialect
 
-__all__ = ["Readable", "derived_sql", "test_sql"]
+__all__ = ["CellText", "derived_sql", "test_sql"]
 
 _EPOCH = dt.date(1970, 1, 1)
 _LONGEST_SQL = 200_000
@@ -44,7 +30,7 @@ _MARCH_OF_YEAR_0 = 719468  # days from 0000-03-01 to 1970-01-01
 _INTEGER_LIMITS = (-(2**63), 2**63 - 1)
 
 
-class Readable(Protocol):
+class CellText(Protocol):
     """A cell read as a kind."""
 
     @property
@@ -60,10 +46,10 @@ class Readable(Protocol):
         """The cell as the engine stores it, where that is a DATE in SQL; else empty."""
 
 
-_Read = Callable[[Column, Kind], Readable]
+_Read = Callable[[Column, Kind], CellText]
 
 
-def test_sql(test: Test, d: Dialect, read: _Read, unchecked: Collection[Leaf] = ()) -> str:
+def test_sql(test: tree.Test, d: Dialect, read: _Read, unchecked: Collection[tree.ReadColumn] = ()) -> str:
     """Write a test that is true for the records that count.
 
     It may also be true of records in which an ``unchecked`` number is NaN or infinite; the caller leaves those out.
@@ -71,11 +57,11 @@ def test_sql(test: Test, d: Dialect, read: _Read, unchecked: Collection[Leaf] = 
     return _Writer(d, read, unchecked).test(test)
 
 
-def derived_sql(value: Value, kind: Kind, d: Dialect, read: _Read) -> tuple[str, bool]:
+def derived_sql(value: tree.Value, kind: Kind, d: Dialect, read: _Read) -> tuple[str, bool]:
     """Write a derived value as a kind, NULL where it is missing; True if integers may exceed 64 bits."""
     writer, own = _Writer(d, read), kind_of(value)
     if kind == "number" and own == "integer":
-        value = Call("number", (value,))
+        value = tree.Call("number", (value,))
     if kind == "datetime" and own == "date":
         return f"({writer.value(value)[0]}) * {MICROS_PER_DAY}", False
     if kind == "date" and own == "datetime":
@@ -84,33 +70,33 @@ def derived_sql(value: Value, kind: Kind, d: Dialect, read: _Read) -> tuple[str,
 
 
 class _Writer:
-    def __init__(self, d: Dialect, read: _Read, unchecked: Collection[Leaf] = ()) -> None:
+    def __init__(self, d: Dialect, read: _Read, unchecked: Collection[tree.ReadColumn] = ()) -> None:
         self._d, self._read, self._unchecked = d, read, unchecked
 
     # ---- values
 
-    def value(self, node: Value) -> tuple[str, bool]:
+    def value(self, node: tree.Value) -> tuple[str, bool]:
         """Write a value, NULL where it is missing; True if integers may exceed 64 bits."""
         text, wide = self._written(node)
         if len(text) > _LONGEST_SQL:
             raise InputError("where", "is too complicated: arithmetic is nested too deep", remedy="Use fewer products.")
         return text, wide
 
-    def _written(self, node: Value) -> tuple[str, bool]:
-        if isinstance(node, Leaf):
-            return self._leaf(node)
-        if isinstance(node, Const):
+    def _written(self, node: tree.Value) -> tuple[str, bool]:
+        if isinstance(node, tree.ReadColumn):
+            return self._read_column(node)
+        if isinstance(node, tree.Const):
             return self._const(node), False
-        if isinstance(node, Call):
+        if isinstance(node, tree.Call):
             return self._call(node)
-        if isinstance(node, Case):
+        if isinstance(node, tree.CaseWhen):
             return self._case(node)
-        assert isinstance(node, Arithmetic)
+        assert isinstance(node, tree.Arithmetic)
         if kind_of(node) == "integer":
             return f"({self._term(node.left)} {node.op} {self._term(node.right)})", False
         return self._operation(node), False
 
-    def _call(self, node: Call) -> tuple[str, bool]:
+    def _call(self, node: tree.Call) -> tuple[str, bool]:
         d, (first, *_) = self._d, node.arguments
         if node.function == "coalesce":
             parts = [self.value(each) for each in node.arguments]
@@ -121,26 +107,26 @@ class _Writer:
         if node.function == "date":
             return f"({self.days(first)} - {_MARCH_OF_YEAR_0})", False
         if node.function == "seconds":
-            assert isinstance(first, Arithmetic)
+            assert isinstance(first, tree.Arithmetic)
             left, right = (self.value(each)[0] for each in (first.left, first.right))
             return f"({d.as_double(f'({left} - {right})')} / {d.double(1e6)})", False
         return self._part(node.function, first), False
 
-    def _case(self, node: Case) -> tuple[str, bool]:
+    def _case(self, node: tree.CaseWhen) -> tuple[str, bool]:
         branches = [(self.test(test), self.value(value)) for test, value in node.branches]
         otherwise = None if node.otherwise is None else self.value(node.otherwise)
         whens = " ".join(f"WHEN {test} THEN {text}" for test, (text, _) in branches)
         wide = any(part[1] for _, part in branches) or (otherwise is not None and otherwise[1])
         return f"CASE {whens}{'' if otherwise is None else f' ELSE {otherwise[0]}'} END", wide
 
-    def _raw(self, node: Leaf) -> tuple[str, bool]:
+    def _raw(self, node: tree.ReadColumn) -> tuple[str, bool]:
         """Write a cell as its source reads it: doubles may be NaN or infinite, integers and texts too long."""
         found = self._read(node.column, node.kind)
         if node.kind == "text":
             return self._d.unicode(found.value), False
         return found.value, found.wide
 
-    def _leaf(self, node: Leaf) -> tuple[str, bool]:
+    def _read_column(self, node: tree.ReadColumn) -> tuple[str, bool]:
         text, wide = self._raw(node)
         readable = self._readable(node.kind, text, wide)
         return (f"CASE WHEN {readable} THEN {text} END" if readable else text), wide
@@ -154,11 +140,14 @@ class _Writer:
         low, high = self._d.integer(-LARGEST_INTEGER), self._d.integer(LARGEST_INTEGER)
         return f"({text}) BETWEEN {low} AND {high}" if kind == "integer" and wide else ""
 
-    def _tested(self, node: Value, text: str, wide: bool) -> str:
-        """Test what a comparison leaves open about a value; empty if nothing."""
-        return self._readable(node.kind, text, wide) if isinstance(node, Leaf) and node not in self._unchecked else ""
+    def _cell(self, node: tree.Value) -> tuple[str, bool, str]:
+        """Write a value to compare, and the test of what a comparison leaves open about it; empty if nothing."""
+        if not isinstance(node, tree.ReadColumn):
+            return *self.value(node), ""
+        text, wide = self._raw(node)
+        return text, wide, "" if node in self._unchecked else self._readable(node.kind, text, wide)
 
-    def _const(self, node: Const) -> str:
+    def _const(self, node: tree.Const) -> str:
         if node.kind == "number":
             return self._d.double(node.value)
         if node.kind == "boolean":
@@ -167,43 +156,41 @@ class _Writer:
             return self._d.text(node.value)
         return f"({self._d.integer(node.value)})" if node.value < 0 else self._d.integer(node.value)
 
-    def _term(self, node: Value) -> str:
+    def _term(self, node: tree.Value) -> str:
         """Write a term of a sum of integers that cannot overflow."""
-        bounded = isinstance(node, Const | Arithmetic) or (isinstance(node, Call) and node.function != "coalesce")
+        bounded = isinstance(node, tree.Const | tree.Arithmetic) or _is_computed(node)
         if bounded or kind_of(node) == "date":
             return self.value(node)[0]
         text, _ = self.value(node)
         return f"CASE WHEN {text} BETWEEN {-LARGEST_TERM} AND {LARGEST_TERM} THEN {self._d.as_integer(text)} END"
 
-    def _operation(self, node: Arithmetic) -> str:
+    def _operation(self, node: tree.Arithmetic) -> str:
         d = self._d
         factors = node.op in "*/"
         left, right = (self._operand(each, factor=factors) for each in (node.left, node.right))
         return f"({left} / nullif({right}, {d.double(0.0)}))" if node.op == "/" else f"({left} {node.op} {right})"
 
-    def _operand(self, node: Value, *, factor: bool) -> str:
+    def _operand(self, node: tree.Value, *, factor: bool) -> str:
         """Write an operand whose size cannot make the result overflow or underflow."""
         text = self.value(node)[0]
-        if isinstance(node, Const) or (isinstance(node, Call) and node.function != "coalesce"):
-            return text
-        if isinstance(node, Arithmetic) and not factor:
+        if isinstance(node, tree.Const) or _is_computed(node) or (isinstance(node, tree.Arithmetic) and not factor):
             return text
         d, size = self._d, f"abs({text})"
         tiny, huge = d.double(TINY), d.double(HUGE)
         return f"CASE WHEN {size} BETWEEN {tiny} AND {huge} THEN {text} WHEN {size} < {tiny} THEN {d.double(0.0)} END"
 
-    def days(self, node: Value) -> str:
+    def days(self, node: tree.Value) -> str:
         """Write the number of days since 0000-03-01 of a date or a datetime."""
         text = self.value(node)[0]
         if kind_of(node) == "date":
             return f"({text} + {_MARCH_OF_YEAR_0})"
         return f"({self._d.quotient(f'{text} + {_MARCH_OF_YEAR_0 * MICROS_PER_DAY}', MICROS_PER_DAY)})"
 
-    # The year begins in March, so that its last day is the leap day, and any five months have 153 days:
+    # The year begins in March, so that its last day is the leap day, and its first and next five months have 153 days:
     #
     #     2024-02-29   day 365 of 2023 (from 0)   (5 * 365 + 2) / 153 = 11, which is February   and the year is 2023 + 1
     #     2024-03-01   day 0 of 2024              (5 * 0 + 2) / 153 = 0, which is March         and the year is 2024
-    def _part(self, part: str, of: Value) -> str:
+    def _part(self, part: str, of: tree.Value) -> str:
         """Write the year or the month of a date or a datetime in integer arithmetic."""
         over = self._d.quotient
         quarters = f"(4 * {self.days(of)} + 3)"
@@ -219,40 +206,40 @@ class _Writer:
 
     # ---- tests
 
-    def test(self, node: Test) -> str:
+    def test(self, node: tree.Test) -> str:
         """Write a test; NULL counts as false."""
-        if isinstance(node, And | Or):
-            joined = (" AND " if isinstance(node, And) else " OR ").join(map(self.test, node.tests))
+        if isinstance(node, tree.And | tree.Or):
+            joined = (" AND " if isinstance(node, tree.And) else " OR ").join(map(self.test, node.tests))
             return f"({joined})" if node.tests else "1 = 0"
-        if isinstance(node, IsNull):
+        if isinstance(node, tree.IsNull):
             return self._missing(node)
-        if isinstance(node, Compare):
-            if isinstance(node.right, Const):
+        if isinstance(node, tree.Compare):
+            if isinstance(node.right, tree.Const):
                 return self._with_const(node.op, node.left, node.right)
             left, right = (self._comparable(each) for each in (node.left, node.right))
             return f"{left} {node.op} {right}"
-        if isinstance(node, In):
+        if isinstance(node, tree.In):
             return self._one_of(node)
-        assert isinstance(node, Like)
+        assert isinstance(node, tree.Like)
         return self._matches(node)
 
-    def _comparable(self, node: Value) -> str:
-        text = self._raw(node)[0] if isinstance(node, Leaf) and node in self._unchecked else self.value(node)[0]
+    def _comparable(self, node: tree.Value) -> str:
+        is_unchecked = isinstance(node, tree.ReadColumn) and node in self._unchecked
+        text = self._cell(node)[0] if is_unchecked else self.value(node)[0]
         return self._d.compared(text) if kind_of(node) == "text" else f"({text})"
 
-    def _missing(self, node: IsNull) -> str:
-        text = self.value(node.value)[0]
-        if isinstance(node.value, Leaf):
-            raw, wide = self._raw(node.value)
-            readable = self._tested(node.value, raw, wide) or f"({raw}) IS NOT NULL"
-            return readable if node.negated else f"CASE WHEN {readable} THEN 1 = 0 ELSE 1 = 1 END"
-        return f"({text}) IS {'NOT ' if node.negated else ''}NULL"
+    def _missing(self, node: tree.IsNull) -> str:
+        text, _, readable = self._cell(node.value)
+        present = readable or f"({text}) IS NOT NULL"
+        if node.negated:
+            return present
+        is_cell = isinstance(node.value, tree.ReadColumn)
+        return f"CASE WHEN {present} THEN 1 = 0 ELSE 1 = 1 END" if is_cell else f"({text}) IS NULL"
 
-    def _with_const(self, op: str, left: Value, const: Const) -> str:
+    def _with_const(self, op: str, left: tree.Value, const: tree.Const) -> str:
         """Compare with a literal; a cell is tested to be readable, where the comparison does not show it."""
         kind = const.kind
-        text, wide = self._raw(left) if isinstance(left, Leaf) else self.value(left)
-        readable = self._tested(left, text, wide)
+        text, wide, readable = self._cell(left)
         tests = [readable] if readable else []
         if kind == "text":
             return self._text_test(op, text, const.value, tests)
@@ -260,7 +247,7 @@ class _Writer:
             # Beyond what the cells can hold.
             true = op == "<>" or ((op in ("<", "<=")) is (const.value > 0) and op != "=")
             return f"({text}) IS NOT NULL" if true else "1 = 0"
-        if kind == "date" and isinstance(left, Leaf) and (day := self._read(left.column, "date").day):
+        if kind == "date" and isinstance(left, tree.ReadColumn) and (day := self._read(left.column, "date").day):
             # Days as the engine stores them, so that it can skip parts of a file.
             written = (_EPOCH + dt.timedelta(days=const.value)).isoformat()
             inside = f"({day}) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
@@ -276,12 +263,12 @@ class _Writer:
             op, value = ("<=" if op in ("<", "<=") else ">"), head
         return "(" + " AND ".join([f"{d.compared(text)} {op} {d.compared_literal(value)}", *tests]) + ")"
 
-    def _one_of(self, node: In) -> str:
+    def _one_of(self, node: tree.In) -> str:
         d, kind = self._d, kind_of(node.value)
-        text, wide = self._raw(node.value) if isinstance(node.value, Leaf) else self.value(node.value)
-        present = self._tested(node.value, text, wide) or f"({text}) IS NOT NULL"
+        text, wide, readable = self._cell(node.value)
+        present = readable or f"({text}) IS NOT NULL"
         among = [
-            const for const in node.items if isinstance(const, Const)
+            const for const in node.items if isinstance(const, tree.Const)
             and not (kind == "text" and "\0" in const.value and not d.holds_nul)
             and not (kind == "integer" and not wide and not _INTEGER_LIMITS[0] <= const.value <= _INTEGER_LIMITS[1])
         ]  # fmt: skip
@@ -291,12 +278,16 @@ class _Writer:
         compared = d.compared(text) if kind == "text" else d.sought(text) if kind == "number" else f"({text})"
         return f"({compared} {'NOT ' if node.negated else ''}IN ({', '.join(literals)}) AND {present})"
 
-    def _matches(self, node: Like) -> str:
+    def _matches(self, node: tree.Like) -> str:
         d, pattern = self._d, pieces(node.pattern, node.escape)
-        leaf = isinstance(node.value, Leaf)
-        text = self._raw(node.value)[0] if isinstance(node.value, Leaf) else self.value(node.value)[0]
-        present = self._readable("text", text, False) if leaf else f"({text}) IS NOT NULL"
+        text, _, readable = self._cell(node.value)
+        present = readable or f"({text}) IS NOT NULL"
         if not d.holds_nul and any("\0" in (piece or "") for piece in pattern):
             return present if node.negated else "1 = 0"
         matched = d.like(text, pattern)
         return f"({f'NOT ({matched})' if node.negated else matched} AND {present})"
+
+
+def _is_computed(node: tree.Value) -> bool:
+    """Tell whether a value is that of a function whose size is known."""
+    return isinstance(node, tree.Call) and node.function != "coalesce"

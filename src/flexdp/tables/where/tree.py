@@ -1,11 +1,11 @@
 """The one tree of filters and derived columns, as written and with kinds, and its canonical text.
 
-Two leaves are replaced between the two: a :class:`Name` by the :class:`Leaf` that it stands for, a :class:`Literal` by
-a :class:`Const` of the kind that it is compared with. Three nodes are only written: the meaning has ``Negative`` as a
-difference, ``Between`` as two comparisons, and ``Not`` moved into the comparisons, where it changes the sign.
+Between the two, a :class:`Name` is replaced by the :class:`ReadColumn` that it stands for, and a :class:`Literal` by a
+:class:`Const` of the kind that it is compared with. Three nodes are only written: the meaning has ``Negative`` as a
+difference, ``IsBetween`` as two comparisons, and ``Not`` moved into the comparisons, where it changes the sign.
 
-    NOT age BETWEEN 18 AND k - 1        Not(Between(Name age, Literal 18, Arithmetic(-, Name k, Literal 1)))
-         the same with kinds            Or(Compare(<, Leaf age, Const 18), Compare(>, Leaf age, Arithmetic(-, …)))
+    NOT age BETWEEN 18 AND k    Not(IsBetween(Name age, Literal 18, Name k))
+         with kinds             Or(Compare(<, ReadColumn age, Const 18), Compare(>, ReadColumn age, ReadColumn k))
 
 The text is public: it is stored in releases, and parsing it gives the same tree again.
 """
@@ -23,40 +23,11 @@ from flexdp.buckets.base import Kind
 from flexdp.tables.declared import Column
 
 __all__ = [
-    "READINGS",
-    "RESERVED",
-    "And",
-    "Arithmetic",
-    "Between",
-    "Call",
-    "Case",
-    "Compare",
-    "Const",
-    "In",
-    "IsNull",
-    "Leaf",
-    "Like",
-    "Literal",
-    "Name",
-    "Negative",
-    "Node",
-    "Not",
-    "Or",
-    "Test",
-    "Value",
-    "compared_names",
-    "declared_names",
-    "is_reading",
-    "kind_of",
-    "leaves",
-    "mapped",
-    "needed_numbers",
-    "outcomes",
-    "results_of",
-    "shown_names",
-    "text_of",
-    "walk",
-]
+    "READINGS", "RESERVED", "And", "Arithmetic", "Call", "CaseWhen", "Compare", "Const", "In", "IsBetween", "IsNull",
+    "Like", "Literal", "Name", "Negative", "Node", "Not", "Or", "ReadColumn", "Test", "Value", "columns_in",
+    "compared_names", "declared_names", "is_reading", "kind_of", "mapped", "needed_numbers", "outcomes", "results_of",
+    "shown_names", "sides_of", "text_of", "walk",
+]  # fmt: skip
 
 RESERVED = {
     "AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "LIKE", "ESCAPE", "CASE", "WHEN", "THEN", "ELSE", "END",
@@ -86,7 +57,7 @@ class Literal(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf(Node):
+class ReadColumn(Node):
     """A column, read as a kind."""
 
     column: Column
@@ -132,7 +103,7 @@ class Call(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Case(Node):
+class CaseWhen(Node):
     """The value of the first test that is true, else ``otherwise``, or no value."""
 
     branches: tuple[tuple[Test, Value], ...]
@@ -158,7 +129,7 @@ class In(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Between(Node):
+class IsBetween(Node):
     """A value lies between two others, or is one of them."""
 
     value: Value
@@ -206,8 +177,8 @@ class Or(Node):
     tests: tuple[Test, ...]
 
 
-Value: TypeAlias = Name | Literal | Leaf | Const | Negative | Arithmetic | Call | Case
-Test: TypeAlias = Compare | In | Between | IsNull | Like | Not | And | Or
+Value: TypeAlias = Name | Literal | ReadColumn | Const | Negative | Arithmetic | Call | CaseWhen
+Test: TypeAlias = Compare | In | IsBetween | IsNull | Like | Not | And | Or
 _T = TypeVar("_T")
 _KIND_OF_CALL: dict[str, Kind] = {
     "year": "integer", "month": "integer", "seconds": "number", "number": "number", "date": "date",
@@ -244,9 +215,9 @@ def mapped(node: _T, change: Callable[[Node], Node | None]) -> _T:
     return replace(node, **{each.name: mapped(getattr(node, each.name), change) for each in fields(node)})
 
 
-def leaves(node: Node) -> Iterator[Leaf]:
+def columns_in(node: Node) -> Iterator[ReadColumn]:
     """Yield the columns that are read, in the order in which they are written."""
-    return (each for each in walk(node) if isinstance(each, Leaf))
+    return (each for each in walk(node) if isinstance(each, ReadColumn))
 
 
 def is_reading(node: Node) -> TypeGuard[Call]:
@@ -254,15 +225,15 @@ def is_reading(node: Node) -> TypeGuard[Call]:
     return isinstance(node, Call) and node.function in READINGS
 
 
-def results_of(node: Case) -> list[Value]:
+def results_of(node: CaseWhen) -> list[Value]:
     """Return the values after THEN and ELSE."""
     return [value for _, value in node.branches] + ([] if node.otherwise is None else [node.otherwise])
 
 
 def outcomes(node: Value) -> Iterator[Value]:
     """Yield the values that a value may be: those of coalesce and CASE, or itself."""
-    if isinstance(node, Case) or (isinstance(node, Call) and node.function == "coalesce"):
-        for each in results_of(node) if isinstance(node, Case) else node.arguments:
+    if isinstance(node, CaseWhen) or (isinstance(node, Call) and node.function == "coalesce"):
+        for each in results_of(node) if isinstance(node, CaseWhen) else node.arguments:
             yield from outcomes(each)
     else:
         yield node
@@ -278,7 +249,7 @@ def declared_names(node: Node) -> Iterator[tuple[str, Kind]]:
 def compared_names(node: Node) -> Iterator[str]:
     """Yield the columns that are compared with other columns, as they are or through coalesce and CASE."""
     for each in walk(node):
-        values = [value for side in _sides(each) if not isinstance(each, In) for value in outcomes(side)]
+        values = [value for side in sides_of(each) if not isinstance(each, In) for value in outcomes(side)]
         if not any(isinstance(value, Literal) for value in values):
             yield from (value.name for value in values if isinstance(value, Name))
 
@@ -289,7 +260,7 @@ def shown_names(node: Node) -> Iterator[str]:
     Only a difference of columns may be one of numbers or of dates.
     """
     for each in walk(node):
-        values: tuple[Value, ...] = _sides(each)
+        values: tuple[Value, ...] = sides_of(each)
         if isinstance(each, Arithmetic):
             values = (each.left, each.right)
         if (not isinstance(each, Arithmetic) or each.op == "-") and not any(isinstance(v, Literal) for v in values):
@@ -301,11 +272,11 @@ def shown_names(node: Node) -> Iterator[str]:
         yield from (value.name for value in values if isinstance(value, Name))
 
 
-def _sides(node: Node) -> tuple[Value, ...]:
+def sides_of(node: Node) -> tuple[Value, ...]:
     """Return the values that a test compares with each other."""
     if isinstance(node, Compare):
         return node.left, node.right
-    if isinstance(node, Between):
+    if isinstance(node, IsBetween):
         return node.value, node.low, node.high
     return (node.value, *node.items) if isinstance(node, In) else ()
 
@@ -315,9 +286,9 @@ def _sides(node: Node) -> tuple[Value, ...]:
 
 def kind_of(value: Value) -> Kind:
     """Return the kind of a value whose names and literals have been found."""
-    if isinstance(value, Leaf | Const):
+    if isinstance(value, ReadColumn | Const):
         return value.kind
-    if isinstance(value, Case):
+    if isinstance(value, CaseWhen):
         return kind_of(value.branches[0][1])
     if isinstance(value, Call):
         return kind_of(value.arguments[0]) if value.function == "coalesce" else _KIND_OF_CALL[value.function]
@@ -326,18 +297,18 @@ def kind_of(value: Value) -> Kind:
     raise TypeError("a value that is only written has no kind")
 
 
-def needed_numbers(test: Test) -> tuple[Leaf, ...]:
+def needed_numbers(test: Test) -> tuple[ReadColumn, ...]:
     """Return the number columns that must be finite for a record to pass: every way to pass compares them."""
     found: tuple[Value, ...] = ()
     if isinstance(test, And | Or):
         parts = [needed_numbers(each) for each in test.tests]
-        listed = dict.fromkeys(leaf for part in parts for leaf in part)
-        return tuple(leaf for leaf in listed if isinstance(test, And) or all(leaf in part for part in parts))
+        listed = dict.fromkeys(each for part in parts for each in part)
+        return tuple(each for each in listed if isinstance(test, And) or all(each in part for part in parts))
     if isinstance(test, Compare):
         found = (test.left, test.right)
     elif isinstance(test, In) or (isinstance(test, IsNull) and test.negated):
         found = (test.value,)
-    return tuple(dict.fromkeys(each for each in found if isinstance(each, Leaf) and each.kind == "number"))
+    return tuple(dict.fromkeys(each for each in found if isinstance(each, ReadColumn) and each.kind == "number"))
 
 
 # ---- text
@@ -369,7 +340,7 @@ def _strong(node: Node) -> tuple[int, str]:
         return strength, f"{_text(node.left, strength)} {node.op} {_text(node.right, strength + 1)}"
     if isinstance(node, Call):
         return 8, f"{node.function}({', '.join(_text(each, 0) for each in node.arguments)})"
-    if isinstance(node, Case):
+    if isinstance(node, CaseWhen):
         branches = " ".join(f"WHEN {_text(test, 0)} THEN {_text(value, 0)}" for test, value in node.branches)
         otherwise = "" if node.otherwise is None else f" ELSE {_text(node.otherwise, 0)}"
         return 8, f"CASE {branches}{otherwise} END"
@@ -381,12 +352,12 @@ def _strong(node: Node) -> tuple[int, str]:
         return 1, " OR ".join(_text(test, 2) for test in node.tests)
     if isinstance(node, Compare):
         return 4, f"{_text(node.left, 5)} {node.op} {_text(node.right, 5)}"
-    if not isinstance(node, In | Between | IsNull | Like):
+    if not isinstance(node, In | IsBetween | IsNull | Like):
         raise TypeError("a node that has kinds has no text")
     value, negated = _text(node.value, 5), "NOT " if node.negated else ""
     if isinstance(node, In):
         return 4, f"{value} {negated}IN ({', '.join(_text(item, 5) for item in node.items)})"
-    if isinstance(node, Between):
+    if isinstance(node, IsBetween):
         return 4, f"{value} {negated}BETWEEN {_text(node.low, 5)} AND {_text(node.high, 5)}"
     if isinstance(node, IsNull):
         return 4, f"{value} IS {negated}NULL"
