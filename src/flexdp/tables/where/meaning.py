@@ -392,7 +392,7 @@ class _Meaning:
             year, op = Fraction(year.numerator // year.denominator), ("<=" if op in ("<", "<=") else ">")
 
         def compared(sign: str, start: int) -> tree.Test:
-            if not dt.MINYEAR < start <= dt.MAXYEAR:  # every date is later than the first year, and none than the last
+            if not dt.MINYEAR < start <= dt.MAXYEAR:  # no date is earlier than the first year, or later than the last
                 return present if (start > dt.MAXYEAR) is (sign == "<") else _NEVER
             new_year = tree.Literal(dt.date(start, 1, 1))
             const = self._literals.const(new_year, kind_of(value), zoned=_is_zoned(value))

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from flexdp.tables.where.literals import order_key
 from flexdp.tables.where.tree import And, Compare, Const, In, IsNull, Or, Test, Value
@@ -27,16 +27,15 @@ from flexdp.tables.where.tree import And, Compare, Const, In, IsNull, Or, Test, 
 __all__ = ["is_impossible"]
 
 _MISSING = -1
-_HOLDS = {
-    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+_HOLDS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_Single: TypeAlias = Compare | In | IsNull  # a test of one value
 
 
 def is_impossible(test: Test) -> bool:
     """Tell whether literals alone show that no record passes; False where they do not."""
     if isinstance(test, Or):
         return all(map(is_impossible, test.tests))
-    together: dict[Value, list[Test]] = {}
+    together: dict[Value, list[_Single]] = {}
     for part in _parts(test):
         if isinstance(part, Or) and is_impossible(part):
             return True
@@ -55,7 +54,7 @@ def _parts(test: Test) -> Iterator[Test]:
         yield test
 
 
-def _is_contradiction(tests: list[Test]) -> bool:
+def _is_contradiction(tests: list[_Single]) -> bool:
     """Tell whether tests of one value have no place in common."""
     keys = sorted({key for test in tests for key in _keys(test)})
     place_of = {key: 2 * index + 1 for index, key in enumerate(keys)}
@@ -66,13 +65,14 @@ def _is_contradiction(tests: list[Test]) -> bool:
             continue
         common.discard(_MISSING)
         at = {place_of[key] for key in _keys(test)}
-        if isinstance(test, In):
-            common = common - at if test.negated else common & at
-        elif isinstance(test, Compare):
+        if isinstance(test, Compare) and test.op in _HOLDS:
             common = {place for place in common if _HOLDS[test.op](place, *at)}
+        elif isinstance(test, Compare | In):
+            is_out = test.op == "<>" if isinstance(test, Compare) else test.negated
+            common = common - at if is_out else common & at
     return not common
 
 
-def _keys(test: Test) -> list[Any]:
+def _keys(test: _Single) -> list[Any]:
     items = (test.right,) if isinstance(test, Compare) else test.items if isinstance(test, In) else ()
     return [order_key(item) for item in items if isinstance(item, Const)]
