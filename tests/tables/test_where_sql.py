@@ -14,8 +14,7 @@ from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.tables.declared import Column
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.sql.query import Reading
-from flexdp.tables.where import ReadColumn, derived_sql, test_sql
-from flexdp.tables.where.tree import Arithmetic, Call, Compare, Const, IsNull, Test, Value
+from flexdp.tables.where import ReadColumn, derived_sql, test_sql, tree
 
 test_sql.__test__ = False  # type: ignore[attr-defined]  # it writes SQL
 MICROS = 86_400 * 10**6
@@ -25,13 +24,13 @@ def leaf(kind: Kind, name: str = "a") -> ReadColumn:
     return ReadColumn(Column(name=name, type_name="", kind=kind), kind)
 
 
-def computed(value: Value, kind: Kind, cells: list[Any], of: str = "BIGINT", *, wide: bool = False) -> list[Any]:
+def computed(value: tree.Value, kind: Kind, cells: list[Any], of: str = "BIGINT", *, wide: bool = False) -> list[Any]:
     """Evaluate for each cell ``a``; ``b`` is always 5."""
     sql, _ = derived_sql(value, kind, DUCKDB, lambda column, _: Reading(column.name, wide))
     return _selected(sql, cells, of)
 
 
-def passing(test: Test, cells: list[Any], of: str = "BIGINT", *, wide: bool = False) -> list[Any]:
+def passing(test: tree.Test, cells: list[Any], of: str = "BIGINT", *, wide: bool = False) -> list[Any]:
     sql = test_sql(test, DUCKDB, lambda column, _: Reading(column.name, wide))
     return _selected(f"CASE WHEN {sql} THEN 1 ELSE 0 END", cells, of)
 
@@ -59,14 +58,16 @@ def test_parts_of_days_and_times() -> None:
     since = [(day - dt.date(1970, 1, 1)).days for day in days]
     for kind, cells in (("date", since), ("datetime", [each * MICROS + 5 for each in since])):
         of: Kind = "date" if kind == "date" else "datetime"
-        assert computed(Call("year", (leaf(of),)), "integer", cells) == [day.year for day in days]
-        assert computed(Call("month", (leaf(of),)), "integer", cells) == [day.month for day in days]
+        assert computed(tree.Call("year", (leaf(of),)), "integer", cells) == [day.year for day in days]
+        assert computed(tree.Call("month", (leaf(of),)), "integer", cells) == [day.month for day in days]
 
 
 def test_differences_of_times_are_seconds() -> None:
-    value = Call("seconds", (Arithmetic("-", leaf("datetime"), leaf("datetime", "b")),))
+    value = tree.Call("seconds", (tree.Arithmetic("-", leaf("datetime"), leaf("datetime", "b")),))
     assert computed(value, "number", [5, 2_500_005, -1_999_995, None]) == [0.0, 2.5, -2.0, None]
-    sql, wide = derived_sql(Arithmetic("*", value, value), "number", DUCKDB, lambda column, _: Reading(column.name))
+    sql, wide = derived_sql(
+        tree.Arithmetic("*", value, value), "number", DUCKDB, lambda column, _: Reading(column.name)
+    )
     assert not wide and _selected(sql, [2_500_005], "BIGINT") == [6.25]
 
 
@@ -75,10 +76,12 @@ def test_integers_beyond_the_largest_are_missing() -> None:
     own, kept = leaf("integer"), [1, 0, 1, 0, 1, 0]
     read = [cell if cell is not None and abs(cell) <= LARGEST_INTEGER else None for cell in cells]
     assert computed(own, "integer", cells, "HUGEINT", wide=True) == read
-    assert passing(IsNull(own, True), cells, "HUGEINT", wide=True) == kept
-    assert passing(IsNull(own, False), cells, "HUGEINT", wide=True) == [1 - each for each in kept]
-    assert passing(Compare("<>", own, Const("integer", 7)), cells, "HUGEINT", wide=True) == [1, 0, 1, 0, 0, 0]
-    sql, wide = derived_sql(Call("coalesce", (own,)), "integer", DUCKDB, lambda column, _: Reading(column.name, True))
+    assert passing(tree.IsNull(own, True), cells, "HUGEINT", wide=True) == kept
+    assert passing(tree.IsNull(own, False), cells, "HUGEINT", wide=True) == [1 - each for each in kept]
+    assert passing(tree.Compare("<>", own, tree.Const("integer", 7)), cells, "HUGEINT", wide=True) == [1, 0, 1, 0, 0, 0]
+    sql, wide = derived_sql(
+        tree.Call("coalesce", (own,)), "integer", DUCKDB, lambda column, _: Reading(column.name, True)
+    )
     assert wide and _selected(sql, [7], "HUGEINT") == [7]
 
 
@@ -87,7 +90,8 @@ def test_literals_beyond_the_cells(op: str) -> None:
     cells = [-(2**63), 0, 2**63 - 1, None]
     for literal in (2**63, -(2**63) - 1, 10**30, -(10**30)):
         holds = {"=": False, "<>": True, "<": literal > 0, "<=": literal > 0, ">": literal < 0, ">=": literal < 0}[op]
-        assert passing(Compare(op, leaf("integer"), Const("integer", literal)), cells) == [*[int(holds)] * 3, 0]
+        test = tree.Compare(op, leaf("integer"), tree.Const("integer", literal))
+        assert passing(test, cells) == [*[int(holds)] * 3, 0]
 
 
 SHORT, OWN = 'octet_length(CAST("t" AS TEXT)) <= 65536', '(CAST("t" AS TEXT)) COLLATE "C"'
