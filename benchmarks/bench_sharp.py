@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 from _timing import say
-from flexdp.sharp.cells import column_of
 
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import decay
@@ -48,7 +47,7 @@ def race(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, 
 
 
 def answer(values: np.ndarray, levels: list[str], epsilon: Fraction) -> object:
-    return run(ask([Fraction(level) for level in levels], epsilon, NUMBERS), column_of(values), Bits())
+    return run(ask([Fraction(level) for level in levels], epsilon, NUMBERS), Column.from_values(values), Bits())
 
 
 def forget() -> None:

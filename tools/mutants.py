@@ -60,12 +60,9 @@ ROOMS = {
     "sharp": Room(
         tuple(
             f"sharp/{name}.py"
-            for name in ("count", "exponentials", "ladder", "promise", "quantile", "ranks", "shares", "tails")
+            for name in ("column", "count", "exponentials", "ladder", "promise", "quantile", "ranks", "shares", "tails")
         ),
-        ("sharp/test_sharp_[!c]*.py", "sharp/test_automatic_edges.py"),
-    ),
-    "cells": Room(
-        tuple(f"sharp/{name}.py" for name in ("cell_groups", "cell_window", "cells")), ("sharp/test_sharp_cells.py",)
+        ("sharp/test_pieces.py", "sharp/test_sharp_*.py", "sharp/test_automatic_edges.py"),
     ),
     "calculus": Room(
         tuple(f"calculus/{name}.py" for name in ("privacy", "loss", "accuracy")),
@@ -91,14 +88,8 @@ ROOMS = {
         ),
     ),
     "ranks": Room(
-        (
-            *("tables/sql/rank_query.py", "tables/sql/group_query.py"),
-            *(f"tables/{name}.py" for name in ("group_ranks", "ranks", "sorted_ranks")),
-        ),
-        (
-            *("engines/test_ranks.py", "engines/test_listed_groups.py"),
-            *("tables/test_group_query.py", "tables/test_ranks_of_files.py"),
-        ),
+        ("tables/sql/rank_query.py", "tables/ranks.py"),
+        ("engines/test_ranks.py", "engines/test_listed_groups.py", "tables/test_ranks_of_files.py"),
     ),
     "sentences": Room(
         tuple(

@@ -153,7 +153,7 @@ def test_objects_of_many_sizes(tmp_path: Path) -> None:
 
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
 MANY = 10**7 if DEEP else 400_000
-MEMORY = {"enough": "600MB" if DEEP else "24MB", "too little": "6MB"}
+MEMORY = {"enough": "600MB" if DEEP else "24MB", "too little": "2MB"}
 
 
 @pytest.mark.parametrize("memory", MEMORY)
