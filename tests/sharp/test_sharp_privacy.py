@@ -528,8 +528,7 @@ def test_control_two_snapshots_are_caught(monkeypatch: pytest.MonkeyPatch) -> No
     for data in multisets(SMALL, 4):
         for more in SMALL:
             fresh = column(data)
-            both = column((*data, more))
-            stale = _Stale(both.scale, both._pieces)
+            stale = _Stale.from_values([*data, more])
             laws = [mechanism.law(r.fetch(Request(windows=(mechanism.near,))).windows[0]) for r in (fresh, stale)]
             found = max(found, ratio(laws[0], laws[1], ONE))
     assert found > SLACK

@@ -40,6 +40,7 @@ __all__ = ["CROWDED", "EXACT_TALLY", "Column", "Pieces", "Records", "array_of", 
 CROWDED = 1 << 14  # records of a piece that is split before its values are listed
 EXACT_TALLY = 2**61  # ladders of integers that end before it are computed in integers, others in doubles
 _LARGEST = 2**63 - 1
+_CHUNK = 1 << 16  # values of which a tally is computed at once, which fit the cache
 _SAFE_TOTAL = 2**56  # beyond it ranks in finer units would leave 64 bits
 
 
@@ -95,21 +96,22 @@ class Column:
     (3, [1, 3])
     """
 
-    __slots__ = ("_base", "_hidden", "_pieces", "_records", "_scale")
+    __slots__ = ("_base", "_cell", "_hidden", "_high", "_low", "_records", "_scale")
 
     def __init__(self, scale: Scale, pieces: Pieces, records: Records | None = None) -> None:
+        base = np.concatenate((pieces.records[:0], [0], np.cumsum(pieces.records)))
         self._scale, self._records = scale, records
-        self._set(pieces)
+        self._set(pieces.low, pieces.high, base, pieces.cell)
 
-    def _set(self, pieces: Pieces) -> None:
-        self._pieces = pieces
-        self._base = np.concatenate((pieces.records[:0], [0], np.cumsum(pieces.records)))  # running totals
-        self._hidden = None if pieces.low is pieces.high else pieces.low != pieces.high
-        if self._hidden is not None and not self._hidden.any():
-            self._hidden = None
+    def _set(self, low: NDArray[Any], high: NDArray[Any], base: NDArray[Any], cell: NDArray[Any]) -> None:
+        self._low, self._high, self._base, self._cell = low, high, base, cell  # the base: running totals from 0 on
+        hidden = None if low is high else low != high
+        self._hidden = hidden if hidden is not None and hidden.any() else None
 
     @classmethod
-    def from_values(cls, values: Iterable[Any] | NDArray[Any], records: Records | None = None) -> Column:
+    def from_values(
+        cls, values: Iterable[Any] | NDArray[Any], records: Records | None = None, *, own: bool = False
+    ) -> Column:
         """Sort single records.
 
         Parameters
@@ -117,17 +119,24 @@ class Column:
         values : array or iterable
             Numbers, integers of any size, or a datetime64 array (days count in days, anything else in microseconds).
         records : Records, optional
-            Where they came from, and tallies are computed.
+            Where they came from.
+        own : bool, optional
+            The array belongs to nobody else and may be sorted in place.
 
         Returns
         -------
         Column
         """
         scale, given = native(values)
-        ordered = _readable(scale, np.sort(given))
-        first = np.flatnonzero(_is_new(ordered))
-        kept = ordered if len(first) == len(ordered) else ordered[first]
-        return cls(scale, _single(kept, np.diff(first, append=len(ordered))), records)
+        if not own or not given.flags.writeable:
+            given = given.copy()
+        given.sort()
+        ordered = _readable(scale, given)
+        base = np.flatnonzero(np.append(_is_new(ordered), True))
+        kept = ordered if len(base) == len(ordered) + 1 else ordered[base[:-1]]
+        column = cls(scale, _single(kept[:0], base[:0]), records)
+        column._set(kept, kept, base, _nothing(len(kept)))
+        return column
 
     @classmethod
     def from_histogram(cls, histogram: Histogram) -> Column:
@@ -217,7 +226,7 @@ class Column:
             return found
         assert self._records is not None, "in memory all values are known"
         if (everything := self._records.everything(self.total)) is not None:
-            self._replace(np.arange(len(self._pieces.low)), everything)
+            self._replace(np.arange(len(self._low)), everything)
             return self._before(request)
         cuts = sorted({request.cuts[i] for i in unknown})
         counted = dict(zip(cuts, self._records.before(cuts), strict=True))
@@ -252,28 +261,32 @@ class Column:
 
     def _replace(self, which: NDArray[np.int64], parts: Pieces) -> None:
         """Put parts in the place of pieces; they must have as many records."""
-        old = self._pieces.at(which)
+        old = self._at(which)
         inside = np.searchsorted(old.high, parts.high, side="left")
         if len(inside) and inside.max() == len(old.high):
             raise FaultError("records beyond their piece")
         if not np.array_equal(np.bincount(inside, weights=parts.records, minlength=len(old.high)), old.records):
             raise FaultError("parts with other records")
-        rest = self._pieces.at(np.delete(np.arange(len(self._pieces.low)), which))
-        self._set(Pieces(*(np.concatenate(both) for both in zip(rest, parts, strict=True))).in_order())
+        rest = self._at(np.delete(np.arange(len(self._low)), which))
+        found = Pieces(*(np.concatenate(both) for both in zip(rest, parts, strict=True))).in_order()
+        self._set(found.low, found.high, np.append(0, np.cumsum(found.records)), found.cell)
+
+    def _at(self, which: NDArray[np.int64]) -> Pieces:
+        return Pieces(self._low, self._high, np.diff(self._base), self._cell).at(which)
 
     def _look(self, which: NDArray[np.int64]) -> None:
         assert self._records is not None, "in memory all values are known"
         if (found := self._records.everything(self.total)) is not None:
-            self._replace(np.arange(len(self._pieces.low)), found)
+            self._replace(np.arange(len(self._low)), found)
             return
-        crowded = self._pieces.records[which] > CROWDED
+        crowded = np.diff(self._base)[which] > CROWDED
         split = bool(crowded.any())
         which = which[crowded] if split else which
-        self._replace(which, self._records.look(self._pieces.at(which), split=split))
+        self._replace(which, self._records.look(self._at(which), split=split))
 
     def _places(self, cuts: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the number of pieces before each cut, and whether it divides the next one."""
-        low, high = self._pieces.low, self._pieces.high
+        low, high = self._low, self._high
         place, inside = np.zeros(len(cuts), dtype=np.int64), np.zeros(len(cuts), dtype=bool)
         if not len(low) or not len(cuts):
             return place, inside
@@ -293,7 +306,7 @@ class Column:
         place, inside = self._places([end for end in (low, high) if end is not None])
         ends = list(zip(place.tolist(), inside.tolist(), strict=True))
         first = (0, False) if low is None else ends[0]
-        last = (len(self._pieces.low), False) if high is None else ends[-1]
+        last = (len(self._low), False) if high is None else ends[-1]
         last = max(first, last, key=lambda end: end[0])
         return (first[0], last[0]), (first[1], last[1])
 
@@ -304,16 +317,19 @@ class Column:
         lowest, highest = near.ranks(total)
         start, stop = np.searchsorted(upto, lowest, side="left"), np.searchsorted(below, highest, side="right")
         kept = slice(start, max(start, stop))
-        return Window(self._scale, self._pieces.low[first:last][kept], below[kept], upto[kept], total)
+        return Window(self._scale, self._low[first:last][kept], below[kept], upto[kept], total)
 
     def _tally(self, wanted: Tally) -> int:
-        known = self._hidden is None and self._pieces.low.dtype != object
+        known = self._hidden is None and self._low.dtype != object
         if self._records is not None and not known:
             return self._records.tally(wanted)
-        places = places_on(self._pieces.low, wanted, self._scale)
-        if len(places) and len(places) * wanted.cells < _LARGEST and self._pieces.records.dtype != object:
-            return int((places * self._pieces.records).sum())
-        return sum(place * count for place, count in zip(places.tolist(), self._pieces.records.tolist(), strict=True))
+        exact = self._base.dtype == object or self.total * max(1, wanted.cells) > _LARGEST
+        total = 0
+        for start in range(0, len(self._low), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            places, counts = places_on(self._low[part], wanted, self._scale), np.diff(self._base[start : part.stop + 1])
+            total += int((places.astype(object) * counts).sum() if exact else (places * counts).sum())
+        return total
 
 
 _NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -354,7 +370,12 @@ def _array(values: Iterable[Any]) -> NDArray[Any]:
 
 def _single(values: NDArray[Any], counts: NDArray[Any]) -> Pieces:
     """Make a piece of each value."""
-    return Pieces(values, values, counts, np.broadcast_to(np.int8(0), len(values)))
+    return Pieces(values, values, counts, _nothing(len(values)))
+
+
+def _nothing(size: int) -> NDArray[Any]:
+    """Cells of values that are known, which are not looked for."""
+    return np.broadcast_to(np.int8(0), size)
 
 
 def _is_new(ordered: NDArray[Any]) -> NDArray[np.bool_]:

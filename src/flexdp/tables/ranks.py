@@ -334,7 +334,7 @@ class _Records:
             found = self.workspace.arrays(self.query.every_value(SORTED_AT_MOST))["v"]
             if len(found) <= SORTED_AT_MOST:
                 dtype = np.float64 if self.query.scale is NUMBERS else np.int64
-                return Column.from_values(np.ma.getdata(found).astype(dtype, copy=False), self)
+                return Column.from_values(np.ma.getdata(found).astype(dtype, copy=False), self, own=True)
         found = _fetched(self.query, self.workspace, self.query.pieces(self.group))
         return Column(self.query.scale, found.in_order(), self)
 
