@@ -113,7 +113,7 @@ def dtypes_decide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def dtypes_show_in_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ArrayTable, "_shown", lambda self, _column, kind: self.reading("value", kind))
+    monkeypatch.setattr(ArrayTable, "shown", lambda self, kind: self.reading("value", kind))
 
 
 def texts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,6 @@ from flexdp._core.text import plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError, P, Phrase, spelled
 from flexdp.tables.declared import Column, check_ways, reading
-from flexdp.tables.memory.arrays import ArrayTable
-from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.memory.inspect import inspect_parts
 from flexdp.tables.memory.table import MemoryTable
 from flexdp.tables.opening import open_table
@@ -298,8 +296,6 @@ def _inspector(table: Any) -> Callable[..., Any]:
     """Return the method of a table that counts its cells by outcome."""
     if isinstance(table, MemoryTable):
         return lambda wanted: inspect_parts(table.parts, wanted)
-    if isinstance(table, ArrayTable | CellTable):
-        return lambda wanted: inspect_parts((table,), wanted)
     found: Callable[..., Any] = table.inspect
     return found
 

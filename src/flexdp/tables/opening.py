@@ -187,7 +187,7 @@ def _open_object(
         if hasattr(source, "columns"):
             return open_pandas(source)
         no_column(column, "a series")
-        return open_pandas_series(source)
+        return MemoryTable((open_pandas_series(source),), single=True)
     if library == "polars" and any(hasattr(source, name) for name in ("get_column", "to_frame", "collect")):
         return open_polars(source, column, rows_are_records=rows_are_records)
     if library == "pyarrow":
@@ -195,12 +195,12 @@ def _open_object(
     if library == "duckdb":
         return open_relation(source, rows_are_records=rows_are_records)
     if isinstance(source, np.ndarray):
-        table = open_array(source)
+        part = open_array(source)
         no_column(column, "an array")
-        return table
+        return MemoryTable((part,), single=True)
     if listed is not None and isinstance(source, list | tuple):
         no_column(column, "a list of values")
-        return _open_list(listed, None)
+        return MemoryTable((_open_list(listed, None),), single=True)
     if isinstance(source, dict):
         return open_columns(source, _open_column)
     if is_stream(source):
@@ -331,9 +331,7 @@ def _as_written(table: Table, file_format: object, delimiter: object, cells: Map
     if isinstance(table, EngineTable):
         return replace(table, written=written)
     if isinstance(table, MemoryTable):
-        return MemoryTable(tuple(_texts_written(part, written) for part in table.parts))
-    if isinstance(table, ArrayTable | CellTable):
-        return _texts_written(table, written)
+        return replace(table, parts=tuple(_texts_written(part, written) for part in table.parts))
     raise InputError(
         given,
         "applies to files, frames, lists and DuckDB only",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,24 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp.buckets.base import Kind
-from flexdp.buckets.width import Width
-from flexdp.histogram import Histogram
 from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.counting import Counted, Counting
-from flexdp.tables.declared import Column, no_name
-from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.declared import Column
 from flexdp.tables.duckdb.run import connection
 from flexdp.tables.duckdb.types import read_cell
 from flexdp.tables.interrupts import run
 from flexdp.tables.memory.times import to_clock_ticks, to_ticks
-from flexdp.tables.sql.query import Reading, count_query
-from flexdp.tables.sql.rank_query import RankQuery, ranked
+from flexdp.tables.sql.query import Reading
 from flexdp.tables.sql.results import counted
 
-__all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "count_keys", "read_aligned", "run_registered"]
+__all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "read_aligned"]
 
-_CHUNK = 1 << 16
-_MOST_BINS = 1 << 22  # beyond this, sparse counting is cheaper than a dense array of bins
 _LARGEST_WHOLE_DOUBLE = 1e37
 LARGEST_INFERRED = 2**53 - 1  # larger integers are rounded if one missing cell makes them doubles
 _OF_DTYPE: dict[str, tuple[Kind, ...]] = {"M": ("date", "datetime"), "b": ("boolean",)}
@@ -57,20 +51,7 @@ class ArrayTable:
     present: NDArray[np.bool_] | None = field(default=None, repr=False)
     zoned: bool = False
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (self.declared,)
-
-    def column(self, name: object) -> Column:
-        """Return the only column."""
-        no_name(name)
-        return self.declared
-
-    def query(self, counting: Counting) -> str:
-        """Return the SQL that counts, over a table ``source`` with one column ``value``."""
-        return count_query("source", counting, DUCKDB, self._shown)
-
-    def _shown(self, _column: Column, kind: Kind) -> Reading:
+    def shown(self, kind: Kind) -> Reading:
         """Return the expression that is shown: an inferred dtype does not show, so its cells are texts."""
         return read_cell("value", self.declared, kind) if self.declared.inferred else self.reading("value", kind)
 
@@ -131,10 +112,6 @@ class ArrayTable:
             present = near if present is None else present & near
         return Aligned(self.values, present)
 
-    def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
-        """Return the statements about ranks over a table ``source`` with one column ``value``, which is sorted here."""
-        return ranked("source", counting, DUCKDB, self._shown, rows, looked)
-
     def sorted_column(self, counting: Counting) -> Sorted:
         """Return the readable values, to answer requests from."""
         axis = counting.values[0]
@@ -152,25 +129,6 @@ class ArrayTable:
         else:
             values = _whole(values)
         return Sorted.from_values(values if axis.buckets.bounds is None else axis.buckets.locate(values))
-
-    def count(self, counting: Counting) -> Counted:
-        """Count the records in each bucket."""
-        axis = counting.values[0]
-        values, present = self._readable(axis.kind, zoned=axis.zone is not None)
-        values = values if present is None else values[present]
-        buckets, code = axis.buckets, values.dtype.kind
-        if code == "M":
-            ticks, inside = (
-                to_ticks(values, axis.kind) if axis.zone is None else to_clock_ticks(values, axis.zone, axis.kind)
-            )
-            return count_keys(buckets.locate(ticks[inside]))
-        if code == "b":
-            return count_keys(values)
-        if isinstance(buckets, Width) and _is_dense(buckets):
-            return _bincount(values, buckets)
-        cells, present = self.aligned(axis.kind)
-        statement = count_query("source", counting, DUCKDB, lambda _column, kind: self.reading("value", kind))
-        return run_registered({"value": cells if present is None else cells[present]}, statement, 1)
 
 
 def read_aligned(cell: str, kind: Kind, *, wide: bool) -> Reading:
@@ -202,12 +160,6 @@ def run_registered(cells: Mapping[str, NDArray[Any]], statement: str, axes: int)
             con.unregister("source")
 
 
-def count_keys(index: NDArray[Any]) -> Counted:
-    """Count equal keys."""
-    histogram = Histogram.from_values(index)
-    return Counted((histogram.keys,), histogram.counts)
-
-
 def _standard(values: NDArray[Any]) -> NDArray[Any]:
     """Convert extended precision to doubles; what overflows becomes infinite and is left out."""
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
@@ -226,81 +178,3 @@ def _whole(values: NDArray[Any]) -> NDArray[Any]:
     elif values.dtype == np.uint64:
         return values.astype(object if len(values) and values.max() > 2**63 - 1 else np.int64)
     return values.astype(np.int64, copy=False)
-
-
-def _is_dense(buckets: Width) -> bool:
-    """Tell whether public bounds give few enough buckets, and integers far from 64 bits."""
-    if buckets.bounds is None or (buckets.count or 0) > _MOST_BINS:
-        return False
-    return not buckets.whole or all(abs(bound) < 2**62 for bound in buckets.bounds)
-
-
-def _bincount(values: NDArray[Any], buckets: Width) -> Counted:
-    """Count into a dense array between public bounds, in chunks that fit the cache."""
-    bins = buckets.count or 1
-    totals = np.zeros(bins + 1, dtype=np.int64)
-    prepare = _prepare_doubles(buckets) if not buckets.whole else _prepare_integers(buckets)
-    for start in range(0, len(values), _CHUNK):
-        totals += np.bincount(prepare(values[start : start + _CHUNK]), minlength=bins + 1)
-    totals[bins - 1] += totals[bins]  # the upper bound, and what rounds up to it
-    index = np.flatnonzero(totals[:bins])
-    return Counted((index,), totals[index])
-
-
-def _prepare_doubles(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.intp]]:
-    low, high = (float(bound) for bound in buckets.bounds or (0, 0))
-    width, zero = float(buckets.width), buckets.zero
-    drop = buckets.outside == "drop"
-    buffer = np.empty(_CHUNK)
-    places = np.empty(_CHUNK, dtype=np.intp)
-
-    def prepare(chunk: NDArray[Any]) -> NDArray[np.intp]:
-        if chunk.dtype != np.float64:
-            chunk = chunk.astype(np.float64)
-        if drop:
-            chunk = chunk[(chunk >= low) & (chunk <= high)]
-        elif not np.isfinite(chunk).all():
-            chunk = chunk[np.isfinite(chunk)]
-        scaled, place = buffer[: len(chunk)], places[: len(chunk)]
-        np.clip(chunk, low, high, out=scaled)
-        if zero is None:
-            np.subtract(scaled, low, out=scaled)
-            np.divide(scaled, width, out=scaled)
-        else:
-            np.divide(scaled, width, out=scaled)
-            np.floor(scaled, out=scaled)
-            np.add(scaled, zero, out=scaled)
-        place[...] = scaled  # truncation is the floor: nothing is negative
-        return place
-
-    return prepare
-
-
-def _prepare_integers(buckets: Width) -> Callable[[NDArray[Any]], NDArray[np.intp]]:
-    low, high = (int(bound) for bound in buckets.bounds or (0, 0))
-    width = int(buckets.width)
-    drop = buckets.outside == "drop"
-    places = np.empty(_CHUNK, dtype=np.int64)
-
-    def prepare(chunk: NDArray[Any]) -> NDArray[np.intp]:
-        whole = _as_int64(chunk, high)
-        if drop:
-            whole = whole[(whole >= low) & (whole <= high)]
-        place = places[: len(whole)]
-        np.clip(whole, low, high, out=place)
-        np.subtract(place, low, out=place)
-        np.floor_divide(place, width, out=place)
-        return place.astype(np.intp, copy=False)
-
-    return prepare
-
-
-def _as_int64(chunk: NDArray[Any], high: int) -> NDArray[np.int64]:
-    """Convert a chunk to 64-bit integers, saturating at a limit that lies outside all dense bounds."""
-    if chunk.dtype.kind == "f":
-        chunk = _standard(chunk).astype(np.float64, copy=False)
-        chunk = chunk[np.abs(chunk) <= _LARGEST_WHOLE_DOUBLE]  # excludes NaN and infinities
-        chunk = np.clip(chunk[chunk == np.floor(chunk)], -(2.0**63), 2.0**63 - 1024)
-    elif chunk.dtype == np.uint64:
-        chunk = np.minimum(chunk, np.uint64(max(high + 1, 0)))
-    return chunk.astype(np.int64, copy=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -28,15 +27,13 @@ from flexdp._core.keys import canonical_keys, object_keys
 from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.cell_patterns import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER, ZONED_DATETIME, may_be_typed
-from flexdp.tables.counting import Axis, Counted, Counting
-from flexdp.tables.declared import Column, no_name
-from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.counting import Axis, Counting
+from flexdp.tables.declared import Column
 from flexdp.tables.duckdb.types import read_cell
-from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, count_keys, read_aligned
+from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, read_aligned
 from flexdp.tables.memory.times import to_clock_ticks, to_ticks
 from flexdp.tables.memory.written_texts import written_reader
-from flexdp.tables.sql.query import Reading, count_query
-from flexdp.tables.sql.rank_query import RankQuery, ranked
+from flexdp.tables.sql.query import Reading
 
 __all__ = ["CellTable"]
 
@@ -57,20 +54,9 @@ class CellTable:
     declared: Column
     codes: Callable[[], NDArray[Any]] | None = field(default=None, repr=False)
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The declared columns."""
-        return (self.declared,)
-
-    def column(self, name: object) -> Column:
-        """Return the only column."""
-        no_name(name)
-        return self.declared
-
-    def query(self, counting: Counting) -> str:
-        """Return the SQL that would count the same cells as texts, in a table ``source`` with one column ``value``."""
-        undeclared = replace(self.declared, kind=None, undeclared=True)
-        return count_query("source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind))
+    def shown(self, kind: Kind) -> Reading:
+        """Return the expression that would read the same cells as texts."""
+        return read_cell("value", replace(self.declared, kind=None, undeclared=True), kind)
 
     def aligned(self, kind: Kind, column: Column | None = None) -> Aligned:
         """Return one cell per record; cells that are not readable are marked as missing.
@@ -140,13 +126,6 @@ class CellTable:
         """Return the expression that reads a cell of :meth:`aligned`; integers, which may be wide, travel as texts."""
         return read_aligned(cell, kind, wide=not self.declared.inferred)
 
-    def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
-        """Return the statements about ranks that would read the same cells as texts, in a table ``source``."""
-        undeclared = replace(self.declared, kind=None, undeclared=True)
-        return ranked(
-            "source", counting, DUCKDB, lambda _column, kind: read_cell("value", undeclared, kind), rows, looked
-        )
-
     def sorted_column(self, counting: Counting) -> Sorted:
         """Return the readable values, sorted."""
         axis = counting.values[0]
@@ -157,17 +136,6 @@ class CellTable:
         if not len(keys):
             return Sorted.from_values(np.zeros(0, dtype=np.float64 if axis.kind == "number" else np.int64))
         return Sorted.from_values(axis.buckets.locate(keys))
-
-    def count(self, counting: Counting) -> Counted:
-        """Count the records in each bucket."""
-        axis = counting.values[0]
-        values = self._values(axis)
-        if axis.kind in ("text", "boolean"):
-            tally = Counter(values)
-            return Counted((canonical_keys(list(tally)),), np.array(list(tally.values()), dtype=np.int64))
-        if axis.kind == "number":
-            return count_keys(axis.buckets.locate(np.array(values, dtype=np.float64)))
-        return count_keys(axis.buckets.locate(canonical_keys(values)))
 
     def _values(self, axis: Axis) -> list[Any]:
         """Return the readable values of all records, datetimes as the clocks of a zone show them."""

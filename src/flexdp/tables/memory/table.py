@@ -17,13 +17,15 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.counting import Counted, Counting
-from flexdp.tables.declared import Column, pick
+from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.duckdb.dialect import DUCKDB
 from flexdp.tables.duckdb.run import FOR_COPIES, connection, workspace_on
-from flexdp.tables.memory.arrays import ArrayTable, run_registered
+from flexdp.tables.interrupts import run
+from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.sql.query import ReadCell, Reading, count_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
+from flexdp.tables.sql.results import counted
 from flexdp.tables.sql.workspace import Workspace
 
 __all__ = ["MemoryTable", "open_array"]
@@ -69,9 +71,10 @@ def _cells(values: NDArray[Any], present: NDArray[np.bool_] | None) -> Callable[
 
 @dataclass(frozen=True)
 class MemoryTable:
-    """Columns of equal length in memory. One alone is counted by itself, several together by DuckDB."""
+    """Columns of equal length in memory, which DuckDB counts; one alone may be ``single``, without a name."""
 
     parts: Sequence[ArrayTable | CellTable] = field(repr=False)
+    single: bool = False
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -80,26 +83,30 @@ class MemoryTable:
 
     def column(self, name: object) -> Column:
         """Return the declared column of that name."""
+        if self.single:
+            no_name(name)
+            return self.parts[0].declared
         return pick(self.columns, name)
 
     def query(self, counting: Counting) -> str:
         """Return the SQL that counts, without running it."""
-        if counting.plain:
-            return self._part(counting.values[0].column).query(counting)
-        return self._joint(counting)[1]
+        return count_query("source", counting, DUCKDB, self._shown(counting))
 
     def count(self, counting: Counting) -> Counted:
         """Count the records in each bucket."""
-        if counting.plain:
-            return self._part(counting.values[0].column).count(counting)
-        cells, statement = self._joint(counting)
-        return run_registered(cells(), statement, len(counting.keys))
+        places = self._places(counting)
+        arrays = self._arrays(places)
+        statement = count_query("source", counting, DUCKDB, self._reader(places))
+        with connection() as con:
+            con.register("source", arrays)
+            try:
+                return counted(run(lambda: con.execute(statement).fetchnumpy(), con.interrupt), len(counting.keys))
+            finally:
+                con.unregister("source")
 
     def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
         """Return the statements about the ranks of a column, and the query of the private copy that they read."""
-        if counting.plain:
-            return self._part(counting.values[0].column).ranked(counting, rows, looked)
-        return ranked("source", counting, DUCKDB, self._reader(self._places(counting)), rows, looked)
+        return ranked("source", counting, DUCKDB, self._shown(counting), rows, looked)
 
     @contextmanager
     def workspace(self, counting: Counting) -> Iterator[Workspace]:
@@ -118,10 +125,12 @@ class MemoryTable:
     def _part(self, column: Column) -> ArrayTable | CellTable:
         return next(part for part in self.parts if part.declared.name == column.name)
 
-    def _joint(self, counting: Counting) -> tuple[Callable[[], dict[str, NDArray[Any]]], str]:
-        """Return the function that makes the arrays to register, and the query over them."""
-        places = self._places(counting)
-        return lambda: self._arrays(places), count_query("source", counting, DUCKDB, self._reader(places))
+    def _shown(self, counting: Counting) -> ReadCell:
+        """Return how cells are read in a query: those of one column alone as it is shown."""
+        if counting.plain:
+            part = self._part(counting.values[0].column)
+            return lambda _column, kind: part.shown(kind)
+        return self._reader(self._places(counting))
 
     @staticmethod
     def _places(counting: Counting) -> dict[tuple[Column, Kind], str]:
