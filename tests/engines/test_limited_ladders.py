@@ -17,7 +17,7 @@ from flexdp.sharp.ranks import Reply, Request
 from flexdp.tables import ranks as ranks_module
 from flexdp.tables.sql import rank_query
 
-VALUES = np.round(np.random.default_rng(4).lognormal(3, 1, 3000), 1)
+VALUES = np.round(np.random.default_rng(4).lognormal(3, 1, 40_000), 3)
 ASKED: dict[str, Any] = {"ask": ["min", "q0.999", "max"], "epsilon": 8, "delta": 0}
 
 
