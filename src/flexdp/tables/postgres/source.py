@@ -126,6 +126,7 @@ def _workspace(session: Session, check: Callable[[Ask], None]) -> Iterator[Works
 
         def keep(name: str, query: str) -> None:
             ask(f"CREATE TEMPORARY TABLE {name} ON COMMIT DROP AS {query}")
+            ask(f"ANALYZE {name}")  # without it, a table just made is planned as if it had a thousand rows
 
         def many(statement: str, rows: Sequence[Sequence[Any]]) -> None:
             run(lambda: session.many(statement, rows), session.cancel)
