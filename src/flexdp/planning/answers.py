@@ -73,7 +73,7 @@ class AskedOutlook:
     >>> from flexdp import plan
     >>> advice = plan(epsilon=1, ask=["max", "q0.99"], records_about=10_000)
     >>> [(each.stat, each.kind, each.bound) for each in advice.sharp.option(advice.epsilon).bounds]
-    [('max', 'above', 59), ('q0.99', 'between', 124)]
+    [('max', 'above', 93), ('q0.99', 'between', 124)]
     >>> advice.command
     'flexdp release FILE COLUMN --epsilon 1 --delta 0 --ask max --ask q0.99'
     """

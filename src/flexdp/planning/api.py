@@ -129,7 +129,7 @@ def plan(
     >>> plan(delta="1e-6", lose_per_bucket=30).epsilon
     Fraction(861, 1000)
     >>> plan(epsilon=1, ask="max", records_about=10_000).table()[1][4]
-    ['→', '1', '≤ 29 above', '≤ 73.2%']
+    ['→', '1', '≤ 45 above', '≤ 73.2%']
     >>> plan(epsilon=1, ask="max", records_about=10_000, by="ward", groups=["A", "B"]).command
     'flexdp release FILE COLUMN --epsilon 1 --delta 0 --ask max --by ward --groups A,B'
     >>> plan(epsilon=1, delta="1e-6", ask=[], records_about=10_000).command
