@@ -22,7 +22,7 @@ from flexdp.sharp.program import run
 from flexdp.sharp.ranks import Reply, Request
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables import Axis, Counting, open_table, reading
-from flexdp.tables.duckdb.run import connection
+from flexdp.tables.engines.duckdb.session import connection
 from flexdp.tables.ranks import GroupedRanks, open_ranks
 
 ROWS = int(os.environ.get("ROWS", 10_000_000))

@@ -14,7 +14,7 @@ from _support.lite import close_all
 from hypothesis import HealthCheck, settings
 
 from flexdp._core.faults import watch_in_tests
-from flexdp.tables.duckdb.run import engines_kept
+from flexdp.tables.engines.duckdb.session import engines_kept
 
 FOLDERS = {"engines": "engine", "browser": "browser", "statistical": "slow", "experiments": "slow", "sharp": "slow"}
 # Tests that take seconds of processor time: ``make quick`` leaves them to ``make test``.

@@ -17,7 +17,7 @@ from flexdp import FlexdpError
 from flexdp._release.api import prepare
 from flexdp._release.reading import warn_of_reading
 from flexdp._release.summary import prepare_summary
-from flexdp.tables.duckdb.run import engines_kept
+from flexdp.tables.engines.duckdb.session import engines_kept
 
 __all__ = ["BASES", "REQUESTS", "Outcome", "differences", "outcome"]
 

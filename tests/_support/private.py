@@ -8,7 +8,7 @@ from typing import Any
 from flexdp._release.api import Request, prepare
 from flexdp.histogram import KeyedHistogram
 from flexdp.tables import count
-from flexdp.tables.duckdb.run import engines_kept
+from flexdp.tables.engines.duckdb.session import engines_kept
 
 
 @engines_kept()  # as a release does

@@ -35,8 +35,8 @@ from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Request
-from flexdp.tables.duckdb import run as duckdb_run
-from flexdp.tables.duckdb import source
+from flexdp.tables.engines.duckdb import run as duckdb_run
+from flexdp.tables.engines.duckdb import source
 from flexdp.tables.frames import pandas
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable

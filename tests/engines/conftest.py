@@ -24,7 +24,7 @@ import pytest
 from _support.clickhouse import chdb_engine
 from _support.mariadb import connected, mariadb_server
 
-from flexdp.tables.duckdb.run import engines_kept
+from flexdp.tables.engines.duckdb.session import engines_kept
 
 ENGINES = (
     "duckdb", "sqlite", "postgres", "pg8000", "mariadb", "clickhouse", "spark", "spark-lenient", "polars", "lazy",

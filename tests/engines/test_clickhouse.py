@@ -13,7 +13,7 @@ import flexdp
 from engines.test_faults import CANARY, only_our_words
 from flexdp import InputError
 from flexdp._release.api import prepare
-from flexdp.tables.clickhouse.source import describe
+from flexdp.tables.engines.clickhouse.engine import describe
 
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 

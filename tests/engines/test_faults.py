@@ -21,7 +21,7 @@ from _support.waiting import counting_threads, sigint_when, wait_for
 import flexdp
 from flexdp import DataError, InputError
 from flexdp._release.api import Request, prepare
-from flexdp.tables.postgres.run import own_session
+from flexdp.tables.engines.postgres.session import own_session
 
 CANARY = "CANARY-QUOKKA"  # random texts contain only digits or hex
 SPEND = {"epsilon": 1, "delta": "1e-6"}

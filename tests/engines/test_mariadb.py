@@ -21,7 +21,7 @@ from engines.conftest import ODD_SETTINGS
 from engines.test_faults import CANARY, only_our_words
 from flexdp import InputError, UnavailableError
 from flexdp._release.api import prepare
-from flexdp.tables.mariadb.source import describe
+from flexdp.tables.engines.mariadb.engine import describe
 
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 WORDS = ["a", "A", "a ", "é", "e", "ß", "ss"]

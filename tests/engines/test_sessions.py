@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.cli.app import cli
-from flexdp.tables.spark.run import quiet
+from flexdp.tables.engines.spark.session import quiet
 
 WORDS = ["a", "A", "a ", "\u00e9", "e\u0301", "ß", "ss"]
 ALONE = dict.fromkeys(WORDS, 1)

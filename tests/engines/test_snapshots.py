@@ -93,7 +93,7 @@ def run_on(name: str, source: Any, statement: str) -> list[Any]:
         return [tuple(row) for row in source.sparkSession.sql(statement).collect()]
     con, table = source
     if name == "mariadb":
-        from flexdp.tables.mariadb.run import caller_session
+        from flexdp.tables.engines.mariadb.session import caller_session
 
         with caller_session(con).opened() as ask:
             return list(ask(statement.replace("FROM source", f"FROM {table}")))
@@ -102,7 +102,7 @@ def run_on(name: str, source: Any, statement: str) -> list[Any]:
         cursor.execute(statement.replace("FROM source", f"FROM {table}"))
         return list(cursor.fetchall())
     if name == "sqlite":
-        from flexdp.tables.sqlite.run import on_caller
+        from flexdp.tables.engines.sqlite.session import on_caller
 
         return list(on_caller(con, lambda ask: ask(statement.replace("FROM source", f'FROM "{table}"')), counting=True))
     return list(con.execute(statement.replace("FROM source", f'FROM "{table}"')).fetchall())

@@ -411,7 +411,7 @@ def test_no_chain_of_causes_leads_back_to_a_record() -> None:
 def test_the_engine_shows_no_progress() -> None:
     """How far a long count has come tells how many records there are; run as a script, DuckDB shows it by default."""
     code = (
-        "from flexdp.tables.duckdb.run import connection\n"
+        "from flexdp.tables.engines.duckdb.session import connection\n"
         "with connection() as con:\n"
         "    rows = con.execute(\"SELECT name, value FROM duckdb_settings() WHERE name LIKE 'enable_progress%'\")\n"
         "    print(sorted(rows.fetchall()))"

@@ -20,7 +20,7 @@ from _support.private import private_counts
 import flexdp
 from flexdp import DataError, InputError, UnavailableError
 from flexdp._release.api import prepare
-from flexdp.tables.duckdb import source as duckdb_source
+from flexdp.tables.engines.duckdb import source as duckdb_source
 
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 

@@ -19,7 +19,7 @@ from _support.private import private_bars
 import flexdp
 from flexdp._release.api import prepare
 from flexdp.tables import count
-from flexdp.tables.duckdb import run
+from flexdp.tables.engines.duckdb import run
 
 LIMIT = 65_536
 MEMORY = "40MB"  # little memory, so that a cell of half as much is huge

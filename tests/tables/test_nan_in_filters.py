@@ -26,8 +26,8 @@ from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.sharp.ranks import Request
 from flexdp.tables import count
-from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import engines_kept
+from flexdp.tables.engines.duckdb.dialect import DUCKDB
+from flexdp.tables.engines.duckdb.session import engines_kept
 from flexdp.tables.ranks import open_ranks
 
 NAN, INF = math.nan, math.inf

@@ -17,7 +17,7 @@ from flexdp.sharp.goal import Goal
 from flexdp.sharp.ranks import Near, Request, Tally
 from flexdp.sharp.scale import NUMBERS
 from flexdp.tables import count, ranks
-from flexdp.tables.duckdb.run import engines_kept
+from flexdp.tables.engines.duckdb.session import engines_kept
 
 VALUES = {"two values": [7.0] * 50 + [3.0] * 20, "one value": [7.0] * 70}
 OPTIONS: list[dict[str, Any]] = [

@@ -12,7 +12,7 @@ import pytest
 import flexdp
 from flexdp import DataError
 from flexdp._release.api import prepare
-from flexdp.tables.duckdb.source import open_relation
+from flexdp.tables.engines.duckdb.engine import open_relation
 
 SETTINGS = ("enable_progress_bar", "enable_progress_bar_print")
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}

@@ -27,7 +27,7 @@ from _support.private import private_bars, private_counts
 import flexdp
 from flexdp import DataError, Release
 from flexdp._release.api import prepare
-from flexdp.tables.duckdb import run as duckdb_run
+from flexdp.tables.engines.duckdb import run as duckdb_run
 from flexdp.tables.files import source as files_source
 
 pytestmark = pytest.mark.own_engines

@@ -21,7 +21,7 @@ from flexdp._release.api import prepare
 from flexdp.buckets import RelativeWidth
 from flexdp.tables import count
 from flexdp.tables.sql.results import columns_of, counted_together
-from flexdp.tables.sql.translate import RUN
+from flexdp.tables.translate import RUN
 
 
 def bars_of(source: Any, column: Any = "x", **parameters: Any) -> dict[Any, int]:

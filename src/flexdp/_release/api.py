@@ -277,7 +277,7 @@ def release(
     >>> release(ages, epsilon=1, delta=0, ask=["median", "q0.9"]).median().name
     'median'
     """
-    from flexdp.tables.duckdb.run import engines_kept
+    from flexdp.tables.engines.duckdb.session import engines_kept
 
     payer = payer_of(ledger, dataset, fresh)
     with engines_kept():

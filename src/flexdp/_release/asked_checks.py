@@ -24,7 +24,7 @@ from flexdp.sharp.ranks import EVERYTHING, Span
 
 if TYPE_CHECKING:
     from flexdp.sharp.ranks import Ranks
-    from flexdp.tables import Counting, Table
+    from flexdp.tables import Counting, Source
     from flexdp.tables.ranks import GroupedRanks
 
 __all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups", "of_units"]
@@ -34,7 +34,7 @@ _BUCKETS = ("width", "relative", "edges", "beta", "exact")
 _SHARE = Domain(name="split", low=Fraction(0), remedy=("Give the share of each, for example ", P("split", [1, 1]), "."))
 
 
-def check_ask(table: Table, counting: Counting, spec: Spec, options: Mapping[str, Any]) -> tuple[Wanted | None, bool]:
+def check_ask(table: Source, counting: Counting, spec: Spec, options: Mapping[str, Any]) -> tuple[Wanted | None, bool]:
     """Check what is asked for; nothing is read.
 
     Parameters
@@ -54,25 +54,14 @@ def check_ask(table: Table, counting: Counting, spec: Spec, options: Mapping[str
     InputError
         If the statistics are wrong, or do not fit the column, the groups or the engine.
     """
+    from flexdp.tables.ranks import check_ranks
+
     if not asks(options.get("ask")):
         return None, True
     found = wanted(options["ask"], spec.kinds)
     ends_of(spec.partitions[0])
-    _check_engine(table, counting)
-    return found, any(options.get(name) not in (None, False) for name in _BUCKETS)
-
-
-def _check_engine(table: Table, counting: Counting) -> None:
-    from flexdp.tables.ranks import check_ranks
-
     check_ranks(table, counting)
-    sorts = hasattr(table, "sorted_column") and counting.plain
-    if not sorts and not hasattr(table, "workspace"):
-        raise InputError(
-            "ask",
-            "is not available for this kind of table",
-            remedy=("Use a file, a frame or DuckDB, or leave it out and give ", P("width"), "."),
-        )
+    return found, any(options.get(name) not in (None, False) for name in _BUCKETS)
 
 
 def budgets_of(
@@ -193,7 +182,7 @@ def asked_column(spec: Spec) -> Column:
 
 
 def asked_query(
-    table: Table, counting: Counting, spec: Spec, dialect: str | None, *, bucketed: bool, cap_report: bool = False
+    table: Source, counting: Counting, spec: Spec, dialect: str | None, *, bucketed: bool, cap_report: bool = False
 ) -> str:
     """Return the statements that asked answers run, after that of the buckets; nothing is run.
 
@@ -217,7 +206,7 @@ def of_units(counting: Counting, *, bucketed: bool) -> Counting:
 
 
 def asked_of(
-    table: Table,
+    table: Source,
     counting: Counting,
     spec: Spec,
     asked: Wanted,

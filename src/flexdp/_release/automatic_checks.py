@@ -13,7 +13,7 @@ from flexdp.buckets.exact import Exact
 from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
-    from flexdp.tables import Column, Counting, Table
+    from flexdp.tables import Column, Counting, Source
 
 __all__ = ["check_automatic", "chooses_buckets", "has_open_ends", "refuse_both", "refuse_points", "refuse_unread"]
 
@@ -78,7 +78,7 @@ def refuse_unread(column: Column, kind: object, options: Mapping[str, Any], *, b
         )  # fmt: skip
 
 
-def check_automatic(table: Table, counting: Counting, spec: Spec) -> None:
+def check_automatic(table: Source, counting: Counting, spec: Spec) -> None:
     """Refuse automatic buckets that a table or its bounds do not allow."""
     from flexdp.tables.ranks import check_ranks
 
@@ -87,10 +87,3 @@ def check_automatic(table: Table, counting: Counting, spec: Spec) -> None:
     except InputError:
         raise InputError("bounds", "must differ within ±10^39 for automatic buckets", remedy=_OTHERWISE) from None
     check_ranks(table, counting)
-    sorts = hasattr(table, "sorted_column") and counting.plain
-    if not sorts and not hasattr(table, "workspace"):
-        raise InputError(
-            "width",
-            "is missing: automatic buckets are not available for this kind of table",
-            remedy=_OTHERWISE,
-        )

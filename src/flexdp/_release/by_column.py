@@ -11,7 +11,7 @@ from flexdp._release.columns import per_column
 from flexdp.errors import ABSENT, InputError, P, Phrase, spelled
 
 if TYPE_CHECKING:
-    from flexdp.tables import Table
+    from flexdp.tables import Source
 
 __all__ = ["of_column", "outside_of_each", "prepare_one", "short_name"]
 
@@ -19,7 +19,7 @@ _NAMES = ("width", "relative", "edges", "bounds", "outside", "exact", "kind")
 
 
 def prepare_one(
-    table: Table,
+    table: Source,
     column: str | None,
     options: Mapping[str, Any],
     given: Mapping[str, Any],

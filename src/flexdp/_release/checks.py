@@ -34,7 +34,7 @@ from flexdp.buckets.parse import make_buckets, make_grid
 from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
-    from flexdp.tables import Axis, Column, Counting, Table
+    from flexdp.tables import Axis, Column, Counting, Source
 
 __all__ = ["Prepared", "prepare_column", "refuse_unused"]
 
@@ -52,7 +52,7 @@ _PER_COLUMN = ("width", "relative", "edges", "bounds", "kind")
 class Prepared:
     """A table, what is to be counted in it and asked of it, and the public description of that."""
 
-    table: Table
+    table: Source
     counting: Counting
     spec: Spec
     wanted: Wanted | None = None
@@ -72,7 +72,7 @@ class Prepared:
 
 
 def prepare_column(
-    table: Table, columns: Sequence[object], options: Mapping[str, Any], zoned: Collection[str | None] = ()
+    table: Source, columns: Sequence[object], options: Mapping[str, Any], zoned: Collection[str | None] = ()
 ) -> Prepared:
     """Check one count, of one column or of several together, against everything declared.
 
@@ -104,9 +104,7 @@ def prepare_column(
     where = record_filter(named, options.get("where"), kinds, options.get("zone"), clocks)
     check_present(where, [*axes, *labels])
     counting = Counting(values=tuple(axes), groups=tuple(labels), declared=index, units=units, where=where)
-    check = getattr(table, "check", None)
-    if check is not None:
-        check(counting)  # what the engine cannot count is refused before anything is spent
+    table.check(counting)  # what the engine cannot count is refused before anything is spent
     spec = Spec(
         columns=tuple(column.name for column in declared),
         partitions=tuple(axis.buckets for axis in axes),
@@ -120,7 +118,7 @@ def prepare_column(
         where=None if where is None else where.text,
         derived=named.used([column for column, _ in counting.named]),
         read_as=read_as(counting),
-        keyed=bool(getattr(table, "keyed", False)),
+        keyed=table.keyed,
         of_query=bool(options.get("rows_are_records", False)),
         about=declared_about(options),
     )

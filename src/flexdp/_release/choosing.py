@@ -26,7 +26,7 @@ from flexdp.sharp.program import run
 from flexdp.sharp.ranks import Ranks
 
 if TYPE_CHECKING:
-    from flexdp.tables import Counting, Table
+    from flexdp.tables import Counting, Source
     from flexdp.tables.ranks import GroupedRanks
 
 __all__ = ["automatic_query", "drawn_caps", "released_automatically"]
@@ -81,7 +81,7 @@ def _with_cap(question: Prepared, counting: Counting, released: Release, epsilon
     return replace(released, caps=drawn_caps(question.table, own, released, epsilon))
 
 
-def drawn_caps(table: Table, counting: Counting, released: Release, epsilon: Fraction) -> tuple[CapReport, ...]:
+def drawn_caps(table: Source, counting: Counting, released: Release, epsilon: Fraction) -> tuple[CapReport, ...]:
     """Return how many units have more of the buckets of a release, or of their values, than they count with.
 
     Parameters
@@ -98,11 +98,9 @@ def drawn_caps(table: Table, counting: Counting, released: Release, epsilon: Fra
     tuple of CapReport
         What may be published.
     """
-    from flexdp.tables import count
-
     bucketed = released.budget is not None
     populations = reports_of(released.spec, bucketed=bucketed, asked=released.asked is not None)
-    private = count(table, [of_units(counting, bucketed=not drawn) for drawn in populations])
+    private = table.count([of_units(counting, bucketed=not drawn) for drawn in populations])
     own = epsilon / len(populations)
     return tuple(drawn_cap(each, own, drawn=drawn) for each, drawn in zip(private, populations, strict=True))
 
@@ -186,9 +184,7 @@ def _asked(question: Prepared, auto: Auto, ranks: Ranks) -> Asked | None:
 
 def _counted_again(question: Prepared, counting: Counting, partition: OpenEdges) -> KeyedHistogram:
     """Count units once in each of their buckets, which takes a statement over the table."""
-    from flexdp.tables import count
-
-    return count(question.table, [_in_buckets(counting, partition)])[0]
+    return question.table.count([_in_buckets(counting, partition)])[0]
 
 
 def _without_buckets(question: Prepared, auto: Auto, chosen: Automatic, column: Column) -> Release:

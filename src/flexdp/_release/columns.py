@@ -16,7 +16,7 @@ from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
     from flexdp._release.filters import Named
-    from flexdp.tables import Axis, Column, Table, Units
+    from flexdp.tables import Axis, Column, Source, Units
     from flexdp.tables.counting import PerUnit
 
 __all__ = [
@@ -84,7 +84,7 @@ def per_column(
     return listed
 
 
-def group_columns(table: Table | Named, by: object, kinds: object) -> list[tuple[Column, Kind]]:
+def group_columns(table: Source | Named, by: object, kinds: object) -> list[tuple[Column, Kind]]:
     """Return the columns of the groups, each with the kind that it is read as."""
     if by is None:
         if kinds is not None:
@@ -105,7 +105,7 @@ def group_columns(table: Table | Named, by: object, kinds: object) -> list[tuple
     return [(column, _group_kind(column, kind)) for column, kind in zip(columns, given, strict=True)]
 
 
-def named_column(table: Table | Named, parameter: str, name: object) -> Column:
+def named_column(table: Source | Named, parameter: str, name: object) -> Column:
     """Return the column that a parameter names; a refusal names that parameter."""
     try:
         return table.column(name)
@@ -215,7 +215,7 @@ def _group_value(value: Any, kind: Kind) -> Any:
 
 
 def privacy_units(
-    table: Table | Named,
+    table: Source | Named,
     unit: object,
     asked: object,
     most: object,

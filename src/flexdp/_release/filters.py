@@ -14,7 +14,7 @@ from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
     from flexdp.buckets.base import Kind
-    from flexdp.tables import Axis, Column, Counting, Table
+    from flexdp.tables import Axis, Column, Counting, Source
     from flexdp.tables.where import Filter, ReadColumn
 
 __all__ = [
@@ -37,7 +37,7 @@ _READ: tuple[Kind, ...] = ("boolean", "date", "datetime", "integer", "number")  
 class Named:
     """The columns of a table by their names, with those that are computed from others."""
 
-    table: Table
+    table: Source
     derived: dict[str, Column]
     texts: dict[str, str]
 
@@ -56,7 +56,7 @@ class Named:
         return tuple(self.texts.items())
 
 
-def named_columns(table: Table, derive: object, zone: object) -> Named:
+def named_columns(table: Source, derive: object, zone: object) -> Named:
     """Return the columns of a table with the derived ones, each computed from columns of the table alone."""
     from flexdp.tables.where import derived_column
 
@@ -69,7 +69,7 @@ def named_columns(table: Table, derive: object, zone: object) -> Named:
             "must give names with what they stand for",
             remedy=("For example ", P("derive", {"stay": "arr - dep"}), "."),
         )
-    own = set(getattr(table, "names", None) or [column.name for column in table.columns])
+    own = set(table.names)
     columns, texts = {}, {}
     others = {name for name, _ in given if isinstance(name, str)} - own
     clock = None if zone is None else check_zone(zone)
@@ -87,7 +87,7 @@ def named_columns(table: Table, derive: object, zone: object) -> Named:
     return Named(table, columns, texts)
 
 
-def _of_table(table: Table, name: object, derived: Collection[object]) -> Column:
+def _of_table(table: Source, name: object, derived: Collection[object]) -> Column:
     """Return a column of the table itself; derived ones are not built on each other."""
     if name in derived:
         raise InputError(
@@ -98,7 +98,7 @@ def _of_table(table: Table, name: object, derived: Collection[object]) -> Column
     return table.column(name)
 
 
-def with_other(options: Mapping[str, Any], table: Table) -> Mapping[str, Any]:
+def with_other(options: Mapping[str, Any], table: Source) -> Mapping[str, Any]:
     """Return the options with one more group, of the records that no declared group covers, as a derived column."""
     if options.get("other") is None:
         return options
@@ -132,7 +132,7 @@ def with_other(options: Mapping[str, Any], table: Table) -> Mapping[str, Any]:
     return {**options, "by": name, "groups": [*plain, other], "derive": {**derive, name: rule}, "other": None}
 
 
-def _holds_texts(table: Table, name: str) -> bool:
+def _holds_texts(table: Source, name: str) -> bool:
     """Tell whether a column of groups holds texts."""
     try:
         column = table.column(name)

@@ -108,10 +108,7 @@ def encoding_cause(request: Request) -> list[Phrase]:
 
 def _is_assumed(request: Request) -> bool:
     """Tell whether a text file is read for which no encoding was given: its header may not show another."""
-    from flexdp.tables.files.source import FileTable
-
-    tables = [each.table for each in request.questions]
-    texts = any(isinstance(table, FileTable) and table.format in ("csv", "jsonl", "json") for table in tables)
+    texts = any(each.table.is_text for each in request.questions)
     return texts and request.parameters.get("encoding") is None
 
 
@@ -126,10 +123,9 @@ def _encoding(request: Request, *, past: bool) -> list[Phrase]:
 
 def _reads(request: Request) -> list[_Read]:
     """Return the columns that a table reads whose texts flexdp reads itself; servers have rules of their own."""
-    from flexdp.tables.sql.served_table import ServedTable
     from flexdp.tables.where.tree import declared_names, shown_names
 
-    found = [each for each in request.questions if not isinstance(each.table, ServedTable)]
+    found = [each for each in request.questions if each.table.reads_texts]
     kinds = request.parameters.get("kind")
     released = [
         _Read(axis.column, axis.kind, _is_told(axis, kinds), axis.zone, numeric=_is_numeric(axis))

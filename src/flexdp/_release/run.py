@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
-from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import DELTA, EPSILON, Domain, sequence
@@ -33,8 +30,7 @@ from flexdp.histogram import KeyedHistogram
 from flexdp.noise.sampler import fresh_salt
 
 if TYPE_CHECKING:
-    from flexdp.tables import Counting, Table
-    from flexdp.tables.ahead import Opening
+    from flexdp.tables import Counting, Source
 
 __all__ = ["Request"]
 
@@ -156,28 +152,25 @@ class Request:
             return self._answered(self.asked)
         if len(self.questions) == 1:
             return self._released()
-        from flexdp.tables.duckdb.run import engines_kept
+        from flexdp.tables.engines.duckdb.session import engines_kept
 
         with engines_kept():
             return self._released()
 
     def _released(self) -> Release | Releases:
         """Release automatic buckets one column after the other, and all others from one count."""
+        from flexdp.tables.ranks import open_ranks
+
         pairs = list(zip(self.questions, self.budgets, strict=True))
         caps = self.caps or (Fraction(0),) * len(self.questions)
         automatic = [(each, _salted(each.counting), own) for each, own in pairs if isinstance(own, AutoBudget)]
         shares = [cap for cap, own in zip(caps, self.budgets, strict=True) if isinstance(own, AutoBudget)]
         others = [(each, own, cap) for (each, own), cap in zip(pairs, caps, strict=True) if isinstance(own, Budget)]
-        order = _reading_order([each.spec.kinds[0] for each, *_ in automatic])
-        turns = [automatic[place] for place in order]
-        shares = [shares[place] for place in order]
-        with closing(_opened([(each, counting) for each, counting, _ in turns], others)) as opened:
-            own = iter(zip(turns, shares, strict=True))
-            first = islice(own, _BEFORE_THE_COUNT)
-            chosen = [released_automatically(*each, next(opened), cap) for each, cap in first]
-            thinned = iter(_bars(others, next(opened)) if others else [])
-            chosen += [released_automatically(*each, next(opened), cap) for each, cap in own]
-        made = iter([chosen[order.index(place)] for place in range(len(order))])
+        thinned = iter(_bars(others))
+        made = (
+            released_automatically(*each, open_ranks(each[0].table, each[1]), cap)
+            for each, cap in zip(automatic, shares, strict=True)
+        )
         released = [next(made if isinstance(own, AutoBudget) else thinned) for own in self.budgets]
         return Releases(released) if self.separately else released[0]
 
@@ -189,9 +182,7 @@ class Request:
         plain = all(isinstance(budget, Budget) for budget in self.budgets)
         if self.asked is not None or not plain or any(each.counting.units is not None for each in self.questions):
             return self.run, False
-        from flexdp.tables import count
-
-        private = count(self.questions[0].table, [each.counting for each in self.questions])
+        private = self.questions[0].table.count([each.counting for each in self.questions])
 
         def thin() -> Release | Releases:
             released = [
@@ -209,7 +200,7 @@ class Request:
         assert question.wanted is not None
         counting = _salted(question.counting)
         pairs = [(question, own, Fraction(0)) for own in self.budgets if isinstance(own, Budget)]
-        bars = _bars(pairs, _counted(question.table, [counting], alone=lambda: None)) if pairs else []
+        bars = _bars(pairs, [counting])
         groups = question.spec.groups
         if bars and question.spec.by:
             groups = tuple(group_places(question.spec, bars[0].cells))  # declared, or listed by the buckets
@@ -257,66 +248,25 @@ def _with_units(countings: Sequence[tuple[Counting, Fraction]]) -> list[Counting
     return [*(counting for counting, _ in countings), *units]
 
 
-def _with_caps(table: Table, counting: Counting, released: Release, epsilon: Fraction) -> Release:
+def _with_caps(table: Source, counting: Counting, released: Release, epsilon: Fraction) -> Release:
     """The release with the numbers of units that its caps touched."""
     return concealed(lambda: replace(released, caps=drawn_caps(table, counting, released, epsilon)))
 
 
-def _opened(
-    automatic: Sequence[tuple[Prepared, Counting]], others: Sequence[tuple[Prepared, Budget, Fraction]]
-) -> Generator[AbstractContextManager[Any], None, None]:
-    """Open the records of each automatic release in turn, with the count of all others among them.
+def _bars(asked: Sequence[tuple[Prepared, Budget, Fraction]], countings: Sequence[Counting] = ()) -> list[Release]:
+    """Count the buckets of some questions, in one pass, and thin them.
 
-    If the tables can, they are opened ahead of time: the count is made while the first columns are used.
+    With a share of ε for the cap, tell how many units it touched. Counts drawn with salts of their own may be given.
     """
-    from flexdp.tables.ahead import opened_ahead
-    from flexdp.tables.ranks import open_ranks
-
-    openings: list[Opening[Any]] = [partial(open_ranks, question.table, counting) for question, counting in automatic]
-    if others:
-        countings = _with_units([(_salted(each.counting), cap) for each, _, cap in others])
-        count = partial(_counted, others[0][0].table, countings)
-        openings.insert(_BEFORE_THE_COUNT, count)
-    tables = [*(question.table for question, _ in automatic), *(question.table for question, *_ in others)]
-    if len(openings) > 1 and all(getattr(table, "reads_ahead", False) for table in tables):
-        yield from opened_ahead(openings)
-        return
-    for opening in openings:
-        yield opening(alone=lambda: None)
-
-
-def _reading_order(kinds: Sequence[Kind]) -> list[int]:
-    """Return the order in which columns are read ahead: integers, dates and datetimes in turn with numbers.
-
-    The former are read sooner, so one of them is first: nothing else can be done meanwhile. Numbers take longer to
-    answer, which gives the reader time for the others.
-    """
-    numbers = [place for place, kind in enumerate(kinds) if kind == "number"]
-    others = [place for place, kind in enumerate(kinds) if kind != "number"]
-    return [place for turn in zip_longest(others, numbers) for place in turn if place is not None]
-
-
-@contextmanager
-def _counted(
-    table: Table,
-    countings: Sequence[Counting],
-    *,
-    alone: Callable[[], None],  # noqa: ARG001  (a count needs little memory)
-) -> Iterator[list[KeyedHistogram]]:
-    """Count the buckets of some questions, in one pass."""
-    from flexdp.tables import count  # tables are loaded when the first is read
-
-    yield count(table, countings)
-
-
-def _bars(
-    asked: Sequence[tuple[Prepared, Budget, Fraction]], counted: AbstractContextManager[list[KeyedHistogram]]
-) -> list[Release]:
-    """Thin the buckets of some questions; with a share of ε for the cap, tell how many units it touched."""
-    with counted as private:
-        held = [private]  # emptied below: the traceback of a failure must not hold what was counted
-        del private
-        return concealed(lambda: _all_thinned(held.pop(), asked))
+    if not asked:
+        return []
+    salted = countings or [_salted(each.counting) for each, *_ in asked]
+    caps = [cap for *_, cap in asked]
+    # The traceback of a failure must not hold what was counted.
+    private = asked[0][0].table.count(_with_units(list(zip(salted, caps, strict=True))))
+    held = [private]
+    del private
+    return concealed(lambda: _all_thinned(held.pop(), asked))
 
 
 def _all_thinned(private: list[KeyedHistogram], asked: Sequence[tuple[Prepared, Budget, Fraction]]) -> list[Release]:

@@ -89,7 +89,7 @@ def summary(
     >>> list(published), published.privacy.epsilon
     (['ward', 'open'], Fraction(1, 1))
     """
-    from flexdp.tables.duckdb.run import engines_kept
+    from flexdp.tables.engines.duckdb.session import engines_kept
 
     payer = payer_of(ledger, dataset, fresh)
     with engines_kept():

@@ -12,7 +12,7 @@ from flexdp._release.filters import named_columns
 from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
-    from flexdp.tables import Table
+    from flexdp.tables import Source
     from flexdp.tables.declared import Column
 
 __all__ = ["all_columns", "check_kinds"]
@@ -80,7 +80,7 @@ def all_columns(declared: Sequence[Column], left: Sequence[Column], kinds: Any) 
     return [column.name or "" for column in left]
 
 
-def check_kinds(table: Table, names: Sequence[str], options: Mapping[str, Any]) -> None:
+def check_kinds(table: Source, names: Sequence[str], options: Mapping[str, Any]) -> None:
     """Refuse what does not fit the kind of a column of a summary; what fits no column is refused later.
 
     Parameters

@@ -251,7 +251,7 @@ def search(
     >>> found.pairs, found.violation
     (5, False)
     """
-    from flexdp.tables.duckdb.run import engines_kept
+    from flexdp.tables.engines.duckdb.session import engines_kept
 
     limit, known = _SECONDS.check(seconds), _forms(forms)
     seed, number = integer("seed", seed, at_least=0), integer("first", first, at_least=0)

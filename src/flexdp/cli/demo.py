@@ -123,8 +123,8 @@ def _short(value: float) -> str:
 
 def _truth(path: str) -> dict[str, Any]:
     """The true answers, which may be shown because the table is public."""
-    from flexdp.tables.duckdb.dialect import DUCKDB
-    from flexdp.tables.duckdb.run import connection
+    from flexdp.tables.engines.duckdb.dialect import DUCKDB
+    from flexdp.tables.engines.duckdb.session import connection
 
     with connection() as con:
         row = con.execute(

@@ -119,7 +119,7 @@ def _sample(
     Of a file that declares no types, values that must be ``ordered`` are numbers.
     """
     from flexdp._release.reading import how_it_was_read
-    from flexdp.tables import count, is_database
+    from flexdp.tables import is_database
 
     if is_database(file):
         raise InputError("public_sample", "must be a file, not a database", remedy="Write the column to a file first.")
@@ -141,7 +141,7 @@ def _sample(
         )  # fmt: skip
     for phrase in how_it_was_read(request):
         note(spelled(phrase, spell))
-    counted = count(question.table, [question.counting])[0]
+    counted = question.table.count([question.counting])[0]
     return Histogram(request.partition.centres(counted.parts[0]), counted.counts), request.kind
 
 

@@ -10,7 +10,6 @@ from flexdp._core.text import thousands
 from flexdp._release.api import prepare
 from flexdp.errors import InputError, P
 from flexdp.simulation.laws import Fixed
-from flexdp.tables import count
 
 __all__ = ["MOST_BARS", "public_column"]
 
@@ -45,7 +44,7 @@ def public_column(source: Any, column: str, *, data_is_public: bool, **parameter
             given=thousands(bars),
             remedy="Choose a larger width.",
         )
-    (counted,) = count(question.table, [question.counting])
+    (counted,) = question.table.count([question.counting])
     row = np.zeros(bars, dtype=np.int64)
     row[counted.parts[0].astype(np.int64) - buckets.first] = counted.counts
     return Fixed(row, str(column))

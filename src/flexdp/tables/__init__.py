@@ -1,22 +1,32 @@
-"""Tables: open a source, count it with one query on its own engine. Nothing but bucket counts leaves this package."""
+"""Tables: open a source, count it with one query on its own engine. Nothing but bucket counts leaves this room.
+
+    open_table(place) ─▶ Engine.describe ─▶ Source: declared columns, and whether rows are records     nothing is read
+    Source.count(countings)   a session ─▶ described again, equal? ─▶ one statement ─▶ columns ─▶ KeyedHistogram
+    open_ranks(source, …)     a session ─▶ described again, equal? ─▶ keep(records): one private copy
+       few values               SELECT v ─▶ np.sort
+       many, groups, wide       SELECT cell, min(v), max(v), count(*) GROUP BY cell ─▶ pieces ─▶ values of some of them
+    whatever goes wrong once records are read becomes one DataError without a cause (_core/faults.py)
+
+``engines`` has a folder an engine; ``files``, ``frames`` and ``memory`` are read by a private DuckDB; ``where`` is the
+language of filters and derived columns; ``plans`` tell whether the rows of a query are records.
+"""
 
 from __future__ import annotations
 
 from flexdp.tables.counting import Axis, Counted, Counting, Units
 from flexdp.tables.declared import Column, check_ways, label_reading, reading
 from flexdp.tables.opening import is_database, name_of, open_table
-from flexdp.tables.sql.translate import query_of
-from flexdp.tables.table import Table, count
+from flexdp.tables.source import Source
+from flexdp.tables.translate import query_of
 
 __all__ = [
     "Axis",
     "Column",
     "Counted",
     "Counting",
-    "Table",
+    "Source",
     "Units",
     "check_ways",
-    "count",
     "is_database",
     "label_reading",
     "name_of",

@@ -15,11 +15,9 @@ from flexdp._core.text import plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError, P, Phrase, spelled
 from flexdp.tables.declared import Column, check_ways, reading
-from flexdp.tables.memory.inspect import inspect_parts
-from flexdp.tables.memory.table import MemoryTable
 from flexdp.tables.opening import open_table
+from flexdp.tables.source import Source
 from flexdp.tables.sql.check_query import READ, REASONS, Wanted
-from flexdp.tables.sql.served_table import ServedTable
 
 __all__ = ["Check", "ColumnCheck", "check"]
 
@@ -274,7 +272,6 @@ def check(
         engine=engine,
         rows_are_records=flag("rows_are_records", rows_are_records),
     )
-    inspect = _inspector(table)
     columns = table.columns if names is None else [table.column(name) for name in names]
     if not columns:
         rule = "is missing: the source declares no columns, and keys of JSON records are data"
@@ -287,17 +284,9 @@ def check(
         for each, _ in wanted
         if each.undeclared and kind is None and zone is None
         for other in get_args(Kind)
-        if not isinstance(table, ServedTable) or table.reads(each, other)
+        if table.reads(each, other)
     ]
-    return _counted(inspect, wanted, more)
-
-
-def _inspector(table: Any) -> Callable[..., Any]:
-    """Return the method of a table that counts its cells by outcome."""
-    if isinstance(table, MemoryTable):
-        return lambda wanted: inspect_parts(table.parts, wanted)
-    found: Callable[..., Any] = table.inspect
-    return found
+    return _counted(table, wanted, more)
 
 
 def _checked(column: Column, kind: object, zone: object) -> tuple[Column, Kind]:
@@ -311,11 +300,9 @@ def _checked(column: Column, kind: object, zone: object) -> tuple[Column, Kind]:
     return replace(column, zoned=True), "datetime"
 
 
-def _counted(
-    inspect: Callable[..., Any], wanted: Sequence[tuple[Column, Kind]], more: Sequence[tuple[Column, Kind]]
-) -> Check:
+def _counted(table: Source, wanted: Sequence[tuple[Column, Kind]], more: Sequence[tuple[Column, Kind]]) -> Check:
     every = [*(Wanted(*each) for each in wanted), *(Wanted(*each, explained=False) for each in more)]
-    records, outcomes, lines = concealed(lambda: inspect(every), passing=(FlexdpError,))
+    records, outcomes, lines = concealed(lambda: table.inspect(every), passing=(FlexdpError,))
     readable: dict[str | None, dict[str, int]] = {}
     for (column, kind), counts in zip(more, outcomes[len(wanted) :], strict=True):
         readable.setdefault(column.name, {})[kind] = counts[READ]

@@ -21,6 +21,7 @@ __all__ = [
     "label_reading",
     "no_column",
     "no_name",
+    "one_of",
     "pick",
     "reading",
     "refuse_misread",
@@ -280,7 +281,7 @@ def reading(column: Column, kind: object, *, bucketed: bool) -> Kind:
         chosen = asked or ("number" if bucketed or column.inferred else column.default)
         if chosen is None:
             rule = f"is missing: {column.label} declares no type, and its cells must not decide how it is read"
-            raise InputError("kind", rule, remedy=("Set ", P("kind"), f" to {_listed(get_args(Kind))}."))
+            raise InputError("kind", rule, remedy=("Set ", P("kind"), f" to {one_of(get_args(Kind))}."))
         if column.inferred:
             refuse_misread(column, chosen)
         return chosen
@@ -354,8 +355,13 @@ def _asked(parameter: str, kind: object, kinds: Sequence[str]) -> Kind | None:
     return asked
 
 
-def _listed(kinds: Sequence[str]) -> str:
-    *first, last = map(repr, kinds)
+def one_of(words: Sequence[str]) -> str:
+    """List words of which one is wanted.
+
+    >>> one_of(["date", "text"])
+    "'date' or 'text'"
+    """
+    *first, last = map(repr, words)
     return f"{', '.join(first)} or {last}"
 
 

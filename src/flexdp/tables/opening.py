@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
 from typing import Any
@@ -16,37 +16,21 @@ import numpy as np
 from flexdp._core.domains import elements, path_text
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError, P
-from flexdp.tables.clickhouse.run import is_connection as is_chdb
-from flexdp.tables.dbapi.source import NAMED, EngineName, check_engine, open_dbapi
-from flexdp.tables.declared import WAYS, Column, no_column
-from flexdp.tables.duckdb.source import EXTENSIONS as DUCKDB_EXTENSIONS
-from flexdp.tables.duckdb.source import EngineTable, open_connection, open_file, open_relation
-from flexdp.tables.duckdb.source import is_connection as is_duckdb
-from flexdp.tables.duckdb.source import names_in_file as duckdb_names
+from flexdp.tables.declared import WAYS, Column, no_column, one_of
+from flexdp.tables.engine import Engine, open_served, there_are
+from flexdp.tables.engines import sqlalchemy as alchemy
+from flexdp.tables.engines.registry import ENGINES
 from flexdp.tables.files.paths import shown_path
 from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
 from flexdp.tables.frames.pyarrow import open_pyarrow
 from flexdp.tables.frames.stream import is_reader, is_stream, open_stream
-from flexdp.tables.mariadb.run import is_connection as is_pymysql
-from flexdp.tables.mariadb.source import is_address as is_mariadb
-from flexdp.tables.mariadb.source import open_mariadb
-from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.memory.columns import Opened, open_columns
-from flexdp.tables.memory.table import MemoryTable, open_array
-from flexdp.tables.postgres.run import is_connection as is_psycopg
-from flexdp.tables.postgres.source import is_address, open_postgres
-from flexdp.tables.postgres.source import names_at as postgres_names
-from flexdp.tables.spark.source import is_frame, open_spark
-from flexdp.tables.sql.served_table import ServedTable, there_are
-from flexdp.tables.sqlalchemy import source as alchemy
-from flexdp.tables.sqlite.run import is_connection as is_sqlite
-from flexdp.tables.sqlite.source import EXTENSIONS, open_sqlite
-from flexdp.tables.sqlite.source import names_in_file as sqlite_names
-from flexdp.tables.table import Table
-from flexdp.tables.written import Written, read_written, refuse_offsets
+from flexdp.tables.memory.source import MemorySource, open_array
+from flexdp.tables.source import Source
+from flexdp.tables.written import read_written, refuse_offsets
 
 __all__ = ["is_database", "name_of", "no_table_given", "open_table"]
 
@@ -60,7 +44,7 @@ def open_table(
     engine: object = None,
     rows_are_records: bool = False,
     **cells: object,
-) -> Table:
+) -> Source:
     """Open a source and read what it declares.
 
     Parameters
@@ -84,8 +68,8 @@ def open_table(
 
     Returns
     -------
-    Table
-        The table. No record has been read.
+    Source
+        The source. No record has been read.
 
     Raises
     ------
@@ -103,14 +87,12 @@ def open_table(
     pair = listed if isinstance(source, tuple) and listed is not None and len(listed) == 2 else None
     if pair is not None and (served := _open_pair(pair[0], pair[1], engine, rows_are_records)) is not None:
         return _as_written(served, file_format, delimiter, cells)
-    if is_frame(source):
-        _refuse_engine(engine, "a Spark DataFrame")
-        frame = open_spark(source, rows_are_records=rows_are_records)
-        return _as_written(frame, file_format, delimiter, cells)
     _refuse_engine(engine, "a file, a frame or an array")
+    if (own := next((each for each in ENGINES if each.lone(source)), None)) is not None:
+        served = open_served(own, source, own.lone(source), rows_are_records=rows_are_records)
+        return _as_written(served, file_format, delimiter, cells)
     library = _library_of(source)
-    computed = library == "duckdb" or (library == "polars" and hasattr(source, "collect"))
-    computed = computed or (library is None and is_stream(source))
+    computed = (library == "polars" and hasattr(source, "collect")) or (library is None and is_stream(source))
     if rows_are_records and not computed:
         raise InputError(
             "rows_are_records",
@@ -181,26 +163,24 @@ def _address_named(address: str) -> str | None:
 
 def _open_object(
     source: Any, column: object, listed: list[Any] | None, library: str | None, *, rows_are_records: bool
-) -> Table:
+) -> Source:
     """Open a frame, a relation, an array, a list, a dict of columns or a stream."""
     if library == "pandas" and hasattr(source, "iloc"):
         if hasattr(source, "columns"):
             return open_pandas(source)
         no_column(column, "a series")
-        return MemoryTable((open_pandas_series(source),), single=True)
+        return MemorySource((open_pandas_series(source),))
     if library == "polars" and any(hasattr(source, name) for name in ("get_column", "to_frame", "collect")):
         return open_polars(source, column, rows_are_records=rows_are_records)
     if library == "pyarrow":
         return open_pyarrow(source, column)
-    if library == "duckdb":
-        return open_relation(source, rows_are_records=rows_are_records)
     if isinstance(source, np.ndarray):
         part = open_array(source)
         no_column(column, "an array")
-        return MemoryTable((part,), single=True)
+        return MemorySource((part,))
     if listed is not None and isinstance(source, list | tuple):
         no_column(column, "a list of values")
-        return MemoryTable((_open_list(listed, None),), single=True)
+        return MemorySource((_open_list(listed, None),))
     if isinstance(source, dict):
         return open_columns(source, _open_column)
     if is_stream(source):
@@ -247,68 +227,63 @@ def is_database(place: str) -> bool:
     >>> is_database("clinic.db"), is_database("postgresql://host/clinic"), is_database("visits.csv")
     (True, True, False)
     """
-    return is_address(place) or is_mariadb(place) or place.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS))
+    return _engine_at(place) is not None
 
 
-def _open_pair(place: Any, table: Any, engine: object, vouched: bool) -> Table | None:
+def _engine_at(place: str) -> Engine | None:
+    """Return the engine of an address or of a database file."""
+    for engine in ENGINES:
+        if place.startswith(engine.schemes) or place.lower().endswith(engine.extensions):
+            return engine
+    return None
+
+
+def _open_pair(place: Any, table: Any, engine: object, vouched: bool) -> Source | None:
     """Open a table of a database, if the pair names one: a connection, an address or a file, and the table in it."""
     if isinstance(place, str | os.PathLike):
-        address = path_text("source", place)
-        if is_address(address):
-            _refuse_engine(engine, "an address")
-            return open_postgres(address, table, rows_are_records=vouched)
-        if is_mariadb(address):
-            _refuse_engine(engine, "an address")
-            return open_mariadb(address, table, rows_are_records=vouched)
-        if address.lower().endswith(EXTENSIONS):
-            _refuse_engine(engine, "a file")
-            return open_sqlite(address, table, rows_are_records=vouched)
-        if address.lower().endswith(DUCKDB_EXTENSIONS):
-            _refuse_engine(engine, "a file")
-            return open_file(address, table, rows_are_records=vouched)
-        return None
-    if alchemy.is_engine(place) or alchemy.is_connection(place):
+        address: Any = path_text("source", place)
+        found = _engine_at(address)
+        if found is not None:
+            _refuse_engine(engine, "an address or a file")
+    elif alchemy.is_engine(place) or alchemy.is_connection(place):
         _refuse_engine(engine, "SQLAlchemy, which names its own")
-        return _open_alchemy(place, table, vouched)
-    if not (hasattr(place, "cursor") and hasattr(place, "close")):
+        name = alchemy.engine_name(place)
+        found = next(each for each in ENGINES if each.name == name)
+        address = alchemy.EnginePool(place) if alchemy.is_engine(place) else alchemy.driver_connection(place)
+    elif hasattr(place, "cursor") and hasattr(place, "close"):
+        address, found = place, _engine_of(place, engine)
+    else:
         return None
-    return _open_driver(place, table, engine, vouched)
+    return None if found is None else open_served(found, address, table, rows_are_records=vouched)
 
 
-def _open_alchemy(place: Any, table: Any, vouched: bool) -> Table:
-    """Open a table of a connection or an engine of SQLAlchemy."""
-    name = alchemy.engine_name(place)
-
-    def open_on(con: Any) -> ServedTable:
-        found = _open_driver(con, table, name, vouched)
-        assert isinstance(found, ServedTable)  # the engines behind SQLAlchemy all are
-        return found
-
-    if alchemy.is_engine(place):
-        return alchemy.open_engine(place, open_on)
-    return open_on(alchemy.driver_connection(place))
-
-
-def _open_driver(place: Any, table: Any, engine: object, vouched: bool) -> Table:
-    """Open a table of a driver's connection."""
-    own = next((name for name, fits in _NATIVE.items() if fits(place)), None)
-    chosen = own if engine is None else check_engine(engine)
-    if chosen is None:
+def _engine_of(con: Any, engine: object) -> Engine:
+    """Return the engine behind a driver's connection, which the caller names where the driver does not tell."""
+    own = next((each for each in ENGINES if each.recognises(con)), None)
+    known = {each.name: each for each in ENGINES if not each.lone_only}
+    if engine is None and own is None:
         raise InputError(
             "engine",
-            f"is missing: {safe_repr(place)} does not say what it is connected to",
-            remedy=("Set ", P("engine"), f" to {NAMED}."),
+            f"is missing: {safe_repr(con)} does not say what it is connected to",
+            remedy=("Set ", P("engine"), f" to {one_of(list(known))}."),
         )
-    if own is not None and chosen != own:
+    if engine is None:
+        assert own is not None
+        return own
+    if not isinstance(engine, str) or engine not in known:
+        near = difflib.get_close_matches(engine, known, n=1) if isinstance(engine, str) else []
+        hint = "Only MariaDB is tested; export the table to a Parquet file." if engine == "mysql" else ""
+        hint = f"Did you mean {near[0]!r}?" if near else hint
+        raise InputError("engine", f"must be {one_of(list(known))}", given=safe_repr(engine), remedy=hint)
+    if own is not None and engine != own.name:
         raise InputError(
-            "engine", f"must be that of the connection, {own!r}", given=repr(chosen), remedy="Leave it out."
+            "engine", f"must be that of the connection, {own.name!r}", given=repr(engine), remedy="Leave it out."
         )
-    if own == "duckdb":
-        return open_connection(place, table, rows_are_records=vouched)
-    if own in (None, "mariadb", "clickhouse"):
-        return open_dbapi(place, table, chosen, rows_are_records=vouched)
-    opened = open_postgres if own == "postgres" else open_sqlite
-    return opened(place, table, rows_are_records=vouched)
+    chosen = known[engine]
+    if own is None and chosen.module:
+        rule = (f"must be a connection of the module {chosen.module} with ", P("engine", engine))
+        raise InputError("source", rule, given=safe_repr(con))
+    return chosen
 
 
 def _refuse_engine(engine: object, what: str) -> None:
@@ -316,8 +291,8 @@ def _refuse_engine(engine: object, what: str) -> None:
         raise InputError("engine", f"does not apply to {what}", remedy="Leave it out.")
 
 
-def _as_written(table: Table, file_format: object, delimiter: object, cells: Mapping[str, object]) -> Table:
-    """Return a table that is not a file, with its texts to be read as declared; what describes files is refused."""
+def _as_written(source: Source, file_format: object, delimiter: object, cells: Mapping[str, object]) -> Source:
+    """Return a source that is not a file, with its texts to be read as declared; what describes files is refused."""
     ways = {name: cells.get(name) for name in WAYS}
     others = {name: value for name, value in cells.items() if name not in WAYS}
     for name, value in (("format", file_format), ("delimiter", delimiter), *others.items()):
@@ -325,31 +300,25 @@ def _as_written(table: Table, file_format: object, delimiter: object, cells: Map
             raise InputError(name, "applies to files only", remedy="Leave it out.")
     given = next((name for name, value in ways.items() if value is not None), None)
     if given is None:
-        return table
+        return source
     written = read_written(**ways)
     refuse_offsets(written)
-    if isinstance(table, EngineTable):
-        return replace(table, written=written)
-    if isinstance(table, MemoryTable):
-        return replace(table, parts=tuple(_texts_written(part, written) for part in table.parts))
-    raise InputError(
-        given,
-        "applies to files, frames, lists and DuckDB only",
-        remedy="Leave it out, and convert the texts in a view.",
-    )
-
-
-def _texts_written(part: ArrayTable | CellTable, written: Written) -> ArrayTable | CellTable:
-    return replace(part, declared=replace(part.declared, written=written))
+    if not source.reads_texts:
+        raise InputError(
+            given,
+            "applies to files, frames, lists and DuckDB only",
+            remedy="Leave it out, and convert the texts in a view.",
+        )
+    return source.written(written)
 
 
 def _refuse_lone_database(path: str) -> None:
     """Refuse a database without a table. An address is not repeated: it may hold a password."""
     if "://" in path or "password=" in path:
-        if is_address(path) or is_mariadb(path):
+        if is_database(path):
             raise no_table_given(path, "Pass (address, 'table').")
         raise _unknown_address()
-    if path.lower().endswith((*EXTENSIONS, *DUCKDB_EXTENSIONS)):
+    if is_database(path):
         raise no_table_given(path, "Pass (path, 'table').")
 
 
@@ -404,12 +373,10 @@ def no_table_given(place: str, remedy: str) -> InputError:
     """
     names: Sequence[str] = ()
     with suppress(Exception):  # an engine's message is not repeated; whoever names a table learns what is wrong
-        if is_address(place):
-            names = postgres_names(place)
-        elif place.lower().endswith(EXTENSIONS):
-            names = sqlite_names(place)
-        elif place.lower().endswith(DUCKDB_EXTENSIONS):
-            names = duckdb_names(place)
+        engine = _engine_at(place)
+        assert engine is not None
+        with engine.session(place) as session:
+            names = engine.names(session)
     return InputError("table", _LONE, remedy=f"{remedy} {there_are(names)}".rstrip())
 
 
@@ -420,13 +387,6 @@ _HARMLESS = frozenset({
     "sslrootcert", "user",
 })  # fmt: skip
 _LONE = ("is missing: ", P("source"), " is a database")
-_NATIVE: dict[EngineName, Callable[[object], bool]] = {
-    "postgres": is_psycopg,
-    "mariadb": is_pymysql,
-    "clickhouse": is_chdb,
-    "sqlite": is_sqlite,
-    "duckdb": is_duckdb,
-}
 
 
 def _all_paths(source: Sequence[Any]) -> bool:
@@ -446,6 +406,4 @@ def _library_of(source: object) -> str | None:
         root = cls.__module__.split(".")[0]
         if root in ("narwhals", "pandas", "polars", "pyarrow"):
             return root
-        if root in ("duckdb", "_duckdb") and cls.__name__ == "DuckDBPyRelation":
-            return "duckdb"
     return None

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from flexdp._core.faults import concealed
+from flexdp._core.forks import inside_release
 from flexdp.buckets.open_edges import OpenEdges
 from flexdp.errors import FlexdpError, InputError
 from flexdp.histogram import KeyedHistogram
@@ -28,9 +29,9 @@ from flexdp.sharp.ranks import Ranks, Reply, Request, Tally
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables.counting import Axis, Counted, Counting
 from flexdp.tables.interrupts import run
+from flexdp.tables.session import Session
+from flexdp.tables.source import Source, histogram_of
 from flexdp.tables.sql.rank_query import PARTS, RankQuery, exactly
-from flexdp.tables.sql.workspace import Workspace
-from flexdp.tables.table import Table, histogram_of
 
 __all__ = ["GroupedRanks", "check_ranks", "open_ranks", "rank_query_of"]
 
@@ -71,37 +72,13 @@ class GroupedRanks(Protocol):
         """Return the private number of records, or units, in every bucket of every group that holds any."""
 
 
-@runtime_checkable
-class _Sortable(Protocol):
-    """A table in memory; one of its columns alone is sorted here."""
-
-    def sorted_column(self, counting: Counting) -> Column:
-        """Return the readable values of a column."""
-
-
-@runtime_checkable
-class _Probed(Protocol):
-    """A table whose engine may refuse private copies, whatever its records are."""
-
-    def check_copies(self) -> None:
-        """Refuse a session in which no private copy can be made."""
-
-
-@runtime_checkable
-class _Copyable(Protocol):
-    """A table whose records can be copied privately on its engine."""
-
-    def workspace(self, counting: Counting) -> AbstractContextManager[Workspace]:
-        """Open a session that can make and read private copies."""
-
-
-def check_ranks(table: Table, counting: Counting) -> None:
+def check_ranks(source: Source, counting: Counting) -> None:
     """Refuse a column that has no ranks, before any record is read.
 
     Parameters
     ----------
-    table
-        The table.
+    source
+        The source.
     counting
         A count of one column; of its buckets only the bounds matter.
 
@@ -115,26 +92,21 @@ def check_ranks(table: Table, counting: Counting) -> None:
     if counting.values[0].kind not in _KINDS:
         given = counting.values[0].kind
         raise InputError("ask", "needs a column of numbers, dates, datetimes or booleans", given=given)
-    check = getattr(table, "check", None)
-    if check is not None:
-        check(exactly(counting))
-    if isinstance(table, _Probed):
-        table.check_copies()
+    source.check(exactly(counting))
+    source.check_copies()
 
 
 @contextmanager
-def open_ranks(table: Table, counting: Counting, *, alone: Callable[[], None] = lambda: None) -> Iterator[GroupedRanks]:
+def open_ranks(source: Source, counting: Counting) -> Iterator[GroupedRanks]:
     """Read the records that count, once, and answer requests about their ranks until closed.
 
     Parameters
     ----------
-    table
-        The table.
+    source
+        The source.
     counting
         What counts: one released column, of whose buckets only the bounds matter; columns of groups, all of them or
         the declared ones; units, with the salt of the release.
-    alone
-        Called before an engine makes a copy: waits until no other one is in use.
 
     Yields
     ------
@@ -152,33 +124,32 @@ def open_ranks(table: Table, counting: Counting, *, alone: Callable[[], None] = 
     --------
     >>> from flexdp.buckets.exact import Exact
     >>> from flexdp.tables import Axis, open_table
-    >>> table = open_table([3, 1, 3])
-    >>> axis = Axis(column=table.column(None), kind="integer", buckets=Exact("integer"))
-    >>> with open_ranks(table, Counting(values=(axis,))) as ranks:
+    >>> source = open_table([3, 1, 3])
+    >>> axis = Axis(column=source.column(None), kind="integer", buckets=Exact("integer"))
+    >>> with open_ranks(source, Counting(values=(axis,))) as ranks:
     ...     reply = ranks.fetch(Request(cuts=(2,)))
     >>> reply.total, list(reply.before)
     (3, [1])
     """
-    check_ranks(table, counting)
+    check_ranks(source, counting)
     exact = exactly(counting)
-    if isinstance(table, _Sortable) and exact.plain:
-        yield _Sorted(run(lambda: table.sorted_column(exact), lambda: None))
+    held = run(lambda: source.held(exact), lambda: None) if exact.plain else None
+    if held is not None:
+        yield _Sorted(held)
         return
-    if not isinstance(table, _Copyable):
-        raise TypeError("a table that can neither be sorted nor copied")
-    with _entered(table.workspace(exact)) as workspace:
-        query, records = table.ranked(exact, workspace.rows, workspace.looked)
-        alone()
-        workspace.keep(workspace.rows, records)
-        yield _Copied(query, workspace)
+    with _entered(source.session([exact], copies=True)) as session:
+        query, records = source.ranked(exact, session.rows, session.looked)
+        session.keep(session.rows, records)
+        yield _Copied(query, session)
 
 
 @contextmanager
-def _entered(manager: AbstractContextManager[Workspace]) -> Iterator[Workspace]:
+def _entered(manager: AbstractContextManager[Session]) -> Iterator[Session]:
     """Enter and leave a session; failures on the way in and out are the one error, those inside stay as they are."""
-    workspace = _safely(manager.__enter__)
+    with inside_release():
+        session = _safely(manager.__enter__)
     try:
-        yield workspace
+        yield session
     except BaseException:
         with suppress(Exception):  # the failure inside is the one that counts
             manager.__exit__(None, None, None)
@@ -235,8 +206,8 @@ def _bars_of(ranks: Ranks, buckets: OpenEdges) -> KeyedHistogram:
 class _Copied:
     """The ranks of a private copy."""
 
-    def __init__(self, query: RankQuery, workspace: Workspace) -> None:
-        self._query, self._workspace = query, workspace
+    def __init__(self, query: RankQuery, session: Session) -> None:
+        self._query, self._session = query, session
         self._whole: _Sorted | None = None
         self._sizes: KeyedHistogram | None = None
 
@@ -288,7 +259,7 @@ class _Copied:
         return _safely(lambda: self._counted(self._query.bars(buckets), axes))
 
     def _counted(self, statement: str, axes: Sequence[Axis]) -> KeyedHistogram:
-        rows = self._workspace.ask(statement)
+        rows = self._session.ask(statement)
         cells: list[Any] = [list(part) for part in zip(*rows, strict=True)] or [[] for _ in range(len(axes) + 1)]
         keys = []
         for cell, axis in zip(cells, axes, strict=False):
@@ -299,17 +270,17 @@ class _Copied:
 
     def _ranks(self, group: Key) -> _Sorted:
         """Return the ranks of the column, or of a group of many records, in pieces or sorted."""
-        records = _Records(self._query, self._workspace, group)
+        records = _Records(self._query, self._session, group)
         return _Sorted(_safely(records.column))
 
     def _small(self, groups: Sequence[Key]) -> Iterator[tuple[Key, Ranks]]:
         """Return groups whose values are fetched by one statement."""
         if not groups:
             return
-        found = _safely(lambda: _fetched(self._query, self._workspace, self._query.values_together(groups)))
+        found = _safely(lambda: _fetched(self._query, self._session, self._query.values_together(groups)))
         for place, group in enumerate(groups):
             pieces = found.at(found.cell == place)
-            records = _Records(self._query, self._workspace, group)
+            records = _Records(self._query, self._session, group)
             yield group, _Sorted(_safely(lambda pieces=pieces, records=records: records.of_values(pieces)))  # type: ignore[misc]
 
     @property
@@ -325,17 +296,17 @@ class _Records:
     """The records of a private copy, or of one of its groups."""
 
     query: RankQuery
-    workspace: Workspace = field(repr=False)
+    session: Session = field(repr=False)
     group: Key = field(repr=False)
 
     def column(self) -> Column:
         """Return the column in pieces; sorted, where few values are fetched within this process."""
-        if self.workspace.arrays is not None and not self.group and not self.query.wide:
-            found = self.workspace.arrays(self.query.every_value(SORTED_AT_MOST))["v"]
+        if self.session.in_process and not self.group and not self.query.wide:
+            found = self.session.columns(self.query.every_value(SORTED_AT_MOST), ["v"])["v"]
             if len(found) <= SORTED_AT_MOST:
                 dtype = np.float64 if self.query.scale is NUMBERS else np.int64
                 return Column.from_values(np.ma.getdata(found).astype(dtype, copy=False), self, own=True)
-        found = _fetched(self.query, self.workspace, self.query.pieces(self.group))
+        found = _fetched(self.query, self.session, self.query.pieces(self.group))
         return Column(self.query.scale, found.in_order(), self)
 
     def of_values(self, pieces: Pieces) -> Column:
@@ -346,12 +317,12 @@ class _Records:
         """Return all values, if there are few records."""
         if total > FEW:
             return None
-        return _fetched(self.query, self.workspace, self.query.values(self.group))
+        return _fetched(self.query, self.session, self.query.values(self.group))
 
     def before(self, cuts: Sequence[int]) -> list[int]:
         """Count the records before each of some ascending public cuts."""
         counts = np.zeros(len(cuts) + 1, dtype=np.int64)
-        for place, records in self.workspace.ask(self.query.counts(cuts, self.group)):
+        for place, records in self.session.ask(self.query.counts(cuts, self.group)):
             counts[int(place)] = records
         running: list[int] = np.cumsum(counts)[:-1].tolist()
         return running
@@ -362,20 +333,20 @@ class _Records:
             (place, cell, low, high, PARTS / (high - low))
             for place, (low, high, _, cell) in enumerate(zip(*(part.tolist() for part in pieces), strict=True))
         ]
-        self.workspace.put(rows, self.query.value_type)
-        found = _fetched(self.query, self.workspace, self.query.parts(self.group, split=split))
+        self.session.put(rows, self.query.value_type)
+        found = _fetched(self.query, self.session, self.query.parts(self.group, split=split))
         return found._replace(cell=pieces.cell[found.cell.astype(np.int64)])
 
     def tally(self, wanted: Tally) -> int:
         """Return the sum of all records' places on a public ladder."""
-        return int(self.workspace.ask(self.query.tallied(wanted, self.group))[0][0])
+        return int(self.session.ask(self.query.tallied(wanted, self.group))[0][0])
 
 
-def _fetched(query: RankQuery, workspace: Workspace, statement: str) -> Pieces:
+def _fetched(query: RankQuery, session: Session, statement: str) -> Pieces:
     """Run a statement that returns a cell or place, the ends and the number of records of each piece."""
-    if workspace.arrays is not None:
-        return _pieces(query, [np.ma.getdata(part) for part in workspace.arrays(statement).values()])
-    return _pieces(query, list(zip(*workspace.ask(statement), strict=True)) or [[], [], [], []])
+    if session.in_process:
+        return _pieces(query, [np.ma.getdata(part) for part in session.columns(statement, ()).values()])
+    return _pieces(query, list(zip(*session.ask(statement), strict=True)) or [[], [], [], []])
 
 
 def _pieces(query: RankQuery, columns: Sequence[Any]) -> Pieces:
@@ -391,13 +362,13 @@ def _pieces(query: RankQuery, columns: Sequence[Any]) -> Pieces:
 _ROWS, _LOOKED = "flexdp_records", "flexdp_looked"
 
 
-def rank_query_of(table: Table, counting: Counting, *, listing: bool = False, dialect: object = None) -> str:
+def rank_query_of(source: Source, counting: Counting, *, listing: bool = False, dialect: object = None) -> str:
     """Return the statements that a program runs, without running them.
 
     Parameters
     ----------
-    table
-        The table.
+    source
+        The source.
     counting
         As in :func:`open_ranks`.
     listing
@@ -410,12 +381,12 @@ def rank_query_of(table: Table, counting: Counting, *, listing: bool = False, di
     str
         The copy, its pieces, and the values of some of them, with semicolons between them.
     """
-    from flexdp.tables.sql.translate import ranked_in, shown_in
+    from flexdp.tables.translate import ranked_in, shown_in
 
-    check_ranks(table, counting)
+    check_ranks(source, counting)
     exact = exactly(counting)
     if dialect is None:
-        return _text(*table.ranked(exact, _ROWS, _LOOKED), exact, listing=listing)
+        return _text(*source.ranked(exact, _ROWS, _LOOKED), exact, listing=listing)
     return shown_in(dialect, lambda name: _text(*ranked_in(name, exact, _ROWS, _LOOKED), exact, listing=listing))
 
 

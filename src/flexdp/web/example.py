@@ -28,7 +28,6 @@ from flexdp.noise.drop import DropNoise
 from flexdp.planning import Advice
 from flexdp.report.axes import Axis
 from flexdp.statistics import Statistic
-from flexdp.tables import count
 
 __all__ = ["MOST_LOST", "Public", "Simulated", "flights", "records_of", "simulate"]
 
@@ -79,7 +78,7 @@ def flights() -> Public:
     """Return the delays, which are counted once."""
     with as_file(files("flexdp") / "data" / "flights.parquet") as path:
         question = prepare(path, "departure_delay", exact=True).questions[0]
-        counted = count(question.table, [question.counting])[0]
+        counted = question.table.count([question.counting])[0]
     delays = Histogram(counted.parts[0], counted.counts)
     index, place = np.unique(_BUCKETS.locate(delays.keys), return_inverse=True)
     sums = np.zeros(len(index), dtype=np.int64)

@@ -9,9 +9,9 @@ from typing import Any
 
 from flexdp._core.extras import extra
 from flexdp.errors import InputError
-from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.files.paths import shown_path
 from flexdp.tables.frames.pyarrow import open_pyarrow
+from flexdp.tables.frames.source import FrameSource
 from flexdp.tables.frames.stream import open_stream
 from flexdp.tables.written import Written
 
@@ -20,7 +20,7 @@ __all__ = ["open_arrow_files"]
 _END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream; without it, some may be missing
 
 
-def open_arrow_files(files: Sequence[str], written: Written) -> EngineTable:
+def open_arrow_files(files: Sequence[str], written: Written) -> FrameSource:
     """Open files of one schema as one table; only their schemas are read."""
     with extra("arrow", "pyarrow", "an Arrow file"):
         from pyarrow import dataset
@@ -34,7 +34,7 @@ def open_arrow_files(files: Sequence[str], written: Written) -> EngineTable:
         table = open_stream(_Streams(files, schema), rows_are_records=True)
     else:
         table = open_pyarrow(dataset.dataset(list(files), schema=schema, format="ipc"), None)
-    return replace(table, files=tuple(files), written=written)
+    return replace(table, files=tuple(files), how=written)
 
 
 def _schema_of(file: str) -> tuple[Any, bool]:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from flexdp.buckets.base import Kind
 from flexdp.tables.cell_patterns import DATE
 from flexdp.tables.declared import Column
-from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.types import read_cell
+from flexdp.tables.engines.duckdb.dialect import DUCKDB
+from flexdp.tables.engines.duckdb.types import read_cell
 from flexdp.tables.sql.query import Reading
 from flexdp.tables.written import WRITTEN
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from flexdp._core.text import is_short, plain_scalar, safe_repr
 from flexdp.errors import DataError, InputError, P
+from flexdp.tables.engine import there_are
 from flexdp.tables.files.paths import shown_path
 from flexdp.tables.files.workbooks import Cell, DamagedWorkbookError, Row, Workbook
-from flexdp.tables.sql.served_table import there_are
 
 __all__ = ["Sheet", "open_sheet", "read_sheet"]
 

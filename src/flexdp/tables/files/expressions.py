@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Mapping, Sequence
 
-from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.files.lines import Lines
 from flexdp.tables.sql.check_query import place_of
 

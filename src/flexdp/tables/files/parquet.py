@@ -7,8 +7,8 @@ from typing import Any
 
 from flexdp.errors import InputError
 from flexdp.tables.declared import Column
-from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.types import declared
+from flexdp.tables.engines.duckdb.dialect import DUCKDB
+from flexdp.tables.engines.duckdb.types import declared
 from flexdp.tables.files.paths import shown_path
 
 __all__ = ["parquet_columns", "read_parquet"]

@@ -22,12 +22,12 @@ from flexdp._core.files import signatures
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, InputError
-from flexdp.tables.counting import Counted, Counting, columns_of
+from flexdp.tables.counting import Counting, columns_of
 from flexdp.tables.declared import Column, check_unicode, pick
-from flexdp.tables.duckdb.dialect import DUCKDB
-from flexdp.tables.duckdb.run import FOR_COPIES, connection, workspace_on
-from flexdp.tables.duckdb.source import EngineTable
-from flexdp.tables.duckdb.types import read_cell
+from flexdp.tables.engines.duckdb.dialect import DUCKDB
+from flexdp.tables.engines.duckdb.private import PrivateSource
+from flexdp.tables.engines.duckdb.session import connection
+from flexdp.tables.engines.duckdb.types import read_cell
 from flexdp.tables.files.arrow_files import open_arrow_files
 from flexdp.tables.files.cells import Cell, as_text, read_typed, short
 from flexdp.tables.files.encodings import WIDE, check_encoding
@@ -39,15 +39,12 @@ from flexdp.tables.files.lines import STDIN, Lines, is_read_once, keep_lines
 from flexdp.tables.files.parquet import parquet_columns, read_parquet
 from flexdp.tables.files.paths import FORMATS, FileFormat, find_files, format_of, shown_path
 from flexdp.tables.interrupts import run
+from flexdp.tables.source import Source
 from flexdp.tables.sql.check_query import Checked, Inspected, Wanted, check_query, in_blocks, inspected, joined
-from flexdp.tables.sql.passes import counted_in_passes, pass_queries
-from flexdp.tables.sql.query import ReadCell, Reading, count_query
-from flexdp.tables.sql.rank_query import RankQuery, ranked
-from flexdp.tables.sql.results import counted
-from flexdp.tables.sql.workspace import Workspace
+from flexdp.tables.sql.query import ReadCell, Reading
 from flexdp.tables.written import WRITTEN, Written, read_written, refuse_offsets
 
-__all__ = ["FileTable", "open_files"]
+__all__ = ["FileSource", "open_files"]
 
 _KEYED = ("jsonl", "json")  # formats whose keys are data
 _DELIMITERS = ",;\t|"
@@ -64,7 +61,7 @@ def open_files(
     encoding: object = None,
     sheet: object = None,
     **written: object,
-) -> FileTable | EngineTable:
+) -> Source:
     """Open files of one format as one table; only headers and footers are read, and sheets of Excel.
 
     ``echo`` allows messages to repeat the paths: a list may hold values that were meant as data. ``written`` says how
@@ -97,16 +94,16 @@ def open_files(
         refuse_offsets(cells)
     if chosen == "arrow":
         return open_arrow_files(files, cells)
-    table = FileTable(
+    table = FileSource(
         tuple(files), chosen, delimiter if isinstance(delimiter, str) else None, encoding=decoded, sheet=sheet,
-        written=cells,
+        how=cells,
     )  # fmt: skip
     table._seen, table.columns  # noqa: B018  (reads the schema now, so that a bad file is refused before anything else)
     return table
 
 
 @dataclass(frozen=True)
-class FileTable:
+class FileSource(PrivateSource):
     """One or more files of one format."""
 
     files: tuple[str, ...]
@@ -114,7 +111,7 @@ class FileTable:
     delimiter: str | None = None
     encoding: str | None = None
     sheet: object = None
-    written: Written = WRITTEN
+    how: Written = WRITTEN
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -164,14 +161,12 @@ class FileTable:
         if self.format == "parquet":
             with connection() as con:
                 found = {file: parquet_columns(con, file) for file in self.files}
-            return {
-                file: [replace(column, written=self.written) for column in columns] for file, columns in found.items()
-            }
+            return {file: [replace(column, written=self.how) for column in columns] for file, columns in found.items()}
         return {file: [self._undeclared(name) for name in self.names_of(file)] for file in self.files}
 
     def _undeclared(self, name: str) -> Column:
         return Column(
-            name=name, type_name="undeclared", kind=None, undeclared=True, default="text", written=self.written,
+            name=name, type_name="undeclared", kind=None, undeclared=True, default="text", written=self.how,
             filled=not self.keyed,
         )  # fmt: skip
 
@@ -197,67 +192,56 @@ class FileTable:
                 raise InputError("column", f": {safe_repr(name)} has different types in different files")
         return found
 
-    def query(self, counting: Counting) -> str:
+    @property
+    def is_text(self) -> bool:
+        """True if records are lines of text, or elements of one."""
+        return self.format in ("csv", "jsonl", "json")
+
+    def has_long_texts(self, countings: Sequence[Counting]) -> bool:
+        return any(column.kind == "text" for column in columns_of(countings))
+
+    def written(self, how: Written) -> FileSource:
+        return replace(self, how=how)
+
+    def query(self, countings: Sequence[Counting]) -> str:
         """Return the SQL that counts, without running it. Run by DuckDB itself, DuckDB decides where lines end."""
-        return lines_in_sql(self._lines, self.format) + self._statement(counting)
+        return lines_in_sql(self._lines, self.format) + super().query(countings)
 
-    def _statement(self, counting: Counting) -> str:
-        source, read = self._source(counting.columns)
-        return count_query(source, counting, DUCKDB, read)
-
-    def count(self, counting: Counting) -> Counted:
-        """Count the records in each bucket."""
-        statement = self._statement(counting)
-        with self._reading(counting.columns) as (con, interrupt):
-            return counted(run(partial(_fetched, con, statement), interrupt), len(counting.keys))
-
-    def ranked(self, counting: Counting, rows: str, looked: str) -> tuple[RankQuery, str]:
-        """Return the statements about the ranks of a column, and the query of the private copy that they read."""
-        source, read = self._source(counting.columns)
-        return ranked(source, counting, DUCKDB, read, rows, looked)
+    def reading(self, countings: Sequence[Counting]) -> tuple[str, ReadCell]:
+        columns = columns_of(countings)
+        if self._is_copied(countings):
+            copied = {column.name: cell for column, cell, _ in self._copied_cells(columns)}
+            return "copied", self._reader(copied)
+        return self._from(columns), self._reader(self._cells(columns))
 
     @contextmanager
-    def workspace(self, counting: Counting) -> Iterator[Workspace]:
-        """Open a session that can make and read private copies."""
-        with self._reading(counting.columns, memory=FOR_COPIES) as (con, interrupt):
-            yield workspace_on(con, interrupt)
+    def registered(self, con: Any, countings: Sequence[Counting]) -> Iterator[Callable[[], None]]:
+        with self._registered(con) as interrupt:
+            if self._is_copied(countings):
+                columns = columns_of(countings)
+                listed = ", ".join(written for *_, written in self._copied_cells(columns))
+                words = f"CREATE TEMP TABLE copied AS SELECT {listed} FROM {self._from(columns)}"
+                run(lambda: con.execute(words), interrupt)
+            yield interrupt
 
-    @property
-    def reads_ahead(self) -> bool:
-        """True if the next column may be read while one is used."""
-        return self.format == "parquet"
+    def _is_copied(self, countings: Sequence[Counting]) -> bool:
+        """Tell whether cells are copied first, for several statements that would each split all lines again."""
+        return len(countings) > 1 and any(counting.units is not None for counting in countings)
 
-    def together(self, countings: Sequence[Counting]) -> list[Counted]:
-        """Run several counts in as few passes as it takes; with units, over a copy that only this user can read."""
-        columns = columns_of(countings)
-        source, read = self._source(columns)
-        with self._reading(columns) as (con, interrupt):
-            if all(counting.units is None for counting in countings):
-                statements = pass_queries(source, countings, DUCKDB, read, flags_apart=self.reads_ahead)
-                results = [run(partial(_fetched, con, statement), interrupt) for statement in statements]
-                return counted_in_passes(results, countings, flags_apart=self.reads_ahead)
-            cells, copied, listed = self._cells(columns), {}, []
-            for i, column in enumerate(columns):
-                cell = cells[column.name]
-                copied[column.name] = Cell(f"x{i}", cell.typed and f"y{i}")
-                listed += [f"{short(cell.text, column)} AS x{i}", *([f"{cell.typed} AS y{i}"] if cell.typed else [])]
-            run(lambda: con.execute(f"CREATE TEMP TABLE copied AS SELECT {', '.join(listed)} FROM {source}"), interrupt)
-            queries = [count_query("copied", counting, DUCKDB, self._reader(copied)) for counting in countings]
-            return [
-                counted(run(partial(_fetched, con, statement), interrupt), len(counting.keys))
-                for statement, counting in zip(queries, countings, strict=True)
-            ]
-
-    def together_query(self, countings: Sequence[Counting]) -> str:
-        """Return the SQL that runs several counts."""
-        source, read = self._source(columns_of(countings))
-        statements = pass_queries(source, countings, DUCKDB, read, flags_apart=self.reads_ahead)
-        return lines_in_sql(self._lines, self.format) + ";\n\n".join(statements)
+    def _copied_cells(self, columns: Sequence[Column]) -> Iterator[tuple[Column, Cell, str]]:
+        """Yield each column with its cell in the copy, and with what is written to select it."""
+        cells = self._cells(columns)
+        for i, column in enumerate(columns):
+            cell = cells[column.name]
+            listed = f"{short(cell.text, column)} AS x{i}"
+            typed = f", {cell.typed} AS y{i}" if cell.typed else ""
+            yield column, Cell(f"x{i}", cell.typed and f"y{i}"), listed + typed
 
     def inspect(self, wanted: Sequence[Wanted]) -> Inspected:
         """Count how many cells are read as each kind, and why the others are not. The counts are not private."""
         blocks, tally, found = in_blocks(wanted), Counter[str](), list[Inspected]()
-        with self._reading([each.column for each in wanted], tally=tally) as (con, interrupt):
+        texts = any(each.column.kind == "text" for each in wanted)
+        with connection(texts=texts) as con, self._registered(con, tally) as interrupt:
             if len(blocks) > 1 and (self.format == "xlsx" or any(is_read_once(file) for file in self.files)):
                 for name in self._lines:
                     run(partial(keep_lines, con, name), interrupt)
@@ -304,38 +288,31 @@ class FileTable:
         return {"lines" if len(parts) == 1 else f"lines{i}": part for i, part in enumerate(parts, 1)}
 
     @contextmanager
-    def _reading(
-        self, columns: Sequence[Column], tally: Counter[str] | None = None, memory: str | None = None
-    ) -> Iterator[tuple[Any, Callable[[], None]]]:
-        """Open a connection that sees the lines, with the function that stops a query on it."""
+    def _registered(self, con: Any, tally: Counter[str] | None = None) -> Iterator[Callable[[], None]]:
+        """Let a connection see the lines; yield the function that stops a statement on it."""
         stopped = threading.Event()
-        with connection(texts=any(column.kind == "text" for column in columns), memory=memory) as con:
-            if self.format == "parquet" and len(self.files) <= _FEW_FILES:
-                con.execute("SET parquet_metadata_cache = true")  # each statement would read it again
+        if self.format == "parquet" and len(self.files) <= _FEW_FILES:
+            con.execute("SET parquet_metadata_cache = true")  # each statement would read it again
 
-            def interrupt() -> None:
-                stopped.set()  # first: a reader that waits for standard input notices nothing else
-                con.interrupt()
+        def interrupt() -> None:
+            stopped.set()  # first: a reader that waits for standard input notices nothing else
+            con.interrupt()
 
-            for name, lines in self._lines.items():
-                con.register(name, replace(lines, stopped=stopped, tally=tally))
-            try:
-                self._check_unchanged()
-                yield con, interrupt
-                self._check_unchanged()
-            finally:
-                stopped.set()
-                for name in self._lines:
-                    con.unregister(name)
+        for name, lines in self._lines.items():
+            con.register(name, replace(lines, stopped=stopped, tally=tally))
+        try:
+            self._check_unchanged()
+            yield interrupt
+            self._check_unchanged()
+        finally:
+            stopped.set()
+            for name in self._lines:
+                con.unregister(name)
 
     def _check_unchanged(self) -> None:
         """Fail if a file was emptied, cut off, replaced or continued since the table was opened."""
         if self._seen != signatures(self.files):
             raise DataError
-
-    def _source(self, columns: Sequence[Column]) -> tuple[str, ReadCell]:
-        """Return a FROM clause, and the function that writes how a cell of it is read."""
-        return self._from(columns), self._reader(self._cells(columns))
 
     def _reader(self, cells: Mapping[str | None, Cell]) -> ReadCell:
         def read(column: Column, kind: Kind) -> Reading:
@@ -349,7 +326,7 @@ class FileTable:
     @property
     def _is_typed(self) -> bool:
         """True if numbers and dates must be told from texts, because only texts are written in the declared way."""
-        return self.format == "xlsx" or (self.format in _KEYED and self.written != WRITTEN)
+        return self.format == "xlsx" or (self.format in _KEYED and self.how != WRITTEN)
 
     def _cells(self, columns: Sequence[Column]) -> dict[str | None, Cell]:
         """Return the expressions of each column's cells, by the column's name."""
@@ -385,7 +362,3 @@ class FileTable:
 
 def _rows(con: Any, statement: str) -> Any:
     return con.execute(statement).fetchall()
-
-
-def _fetched(con: Any, statement: str) -> Any:
-    return con.execute(statement).fetchnumpy()

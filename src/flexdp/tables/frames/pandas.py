@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from flexdp.tables.declared import Column
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.memory.table import MemoryTable, open_array
+from flexdp.tables.memory.source import MemorySource, open_array
 
 __all__ = ["open_pandas", "open_pandas_series"]
 
 _NESTED = ("struct<", "list<", "list_view<", "large_list", "fixed_size_list<", "map<")  # as Arrow writes its types
 
 
-def open_pandas(frame: Any) -> MemoryTable:
+def open_pandas(frame: Any) -> MemorySource:
     """Open a pandas frame."""
     parts = []
     for place, label in enumerate(frame.columns):
         if isinstance(label, str):
             parts.append(open_pandas_series(frame.iloc[:, place], name=label))
-    return MemoryTable(tuple(parts))
+    return MemorySource(tuple(parts))
 
 
 def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | CellTable:

@@ -11,9 +11,8 @@ from typing import Any
 
 from flexdp.errors import InputError
 from flexdp.tables.declared import no_column
-from flexdp.tables.duckdb.source import EngineTable
 from flexdp.tables.frames.batches import Batches
-from flexdp.tables.frames.registered import registered
+from flexdp.tables.frames.source import FrameSource
 from flexdp.tables.plans.polars import check_lazy
 from flexdp.tables.plans.refusal import not_records
 
@@ -33,7 +32,7 @@ class _Stream:
         return self._source.__arrow_c_stream__(requested_schema)
 
 
-def open_polars(source: Any, column: object, *, rows_are_records: bool = False) -> EngineTable:
+def open_polars(source: Any, column: object, *, rows_are_records: bool = False) -> FrameSource:
     """Open a polars frame, lazy frame or series."""
     if hasattr(source, "collect"):
         if not hasattr(source, "sink_batches"):
@@ -48,7 +47,7 @@ def open_polars(source: Any, column: object, *, rows_are_records: bool = False) 
         _check_nul({"value": source.dtype}, ["value"])
         times = _polars_times({"value": source.dtype})
         frame = _in_ticks(source.to_frame("value"), times)
-        return registered(lambda _names: _Stream(frame), times=times, single="value")
+        return FrameSource(lambda _names: _Stream(frame), ("value",), times, single=True)
     schema = source.schema
     times = _polars_times(schema)
 
@@ -56,7 +55,7 @@ def open_polars(source: Any, column: object, *, rows_are_records: bool = False) 
         _check_nul(schema, names)
         return _Stream(_in_ticks(source.select(names), times))
 
-    return registered(select, names=source.columns, times=times)
+    return FrameSource(select, tuple(source.columns), times)
 
 
 def _check_nul(schema: Mapping[str, Any], names: Sequence[str]) -> None:
@@ -106,7 +105,7 @@ def _stored_types(source: Any) -> list[str]:
     return found
 
 
-def _lazy(source: Any, *, rows_are_records: bool) -> EngineTable:
+def _lazy(source: Any, *, rows_are_records: bool) -> FrameSource:
     """Open a lazy frame, which polars itself reads in batches, with only the columns that are needed."""
     try:
         schema, plan = source.collect_schema(), str(source.explain(optimized=False))
@@ -130,9 +129,6 @@ def _lazy(source: Any, *, rows_are_records: bool) -> EngineTable:
         _check_nul(schema, names)
         return _Stream(source.clear().select(names).collect())
 
-    return registered(
-        lambda names: Batches(_in_ticks(source.select(names), times)),
-        names=list(schema.names()),
-        times=times,
-        describe=describe,
+    return FrameSource(
+        lambda names: Batches(_in_ticks(source.select(names), times)), tuple(schema.names()), times, look=describe
     )

@@ -8,8 +8,7 @@ from typing import Any
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.tables.declared import no_column
-from flexdp.tables.duckdb.source import EngineTable
-from flexdp.tables.frames.registered import registered
+from flexdp.tables.frames.source import FrameSource
 from flexdp.tables.plans.files import all_different
 
 __all__ = ["open_pyarrow"]
@@ -17,15 +16,15 @@ __all__ = ["open_pyarrow"]
 _TEXT_FORMATS = ("CsvFileFormat", "JsonFileFormat")
 
 
-def open_pyarrow(source: Any, column: object) -> EngineTable:
+def open_pyarrow(source: Any, column: object) -> FrameSource:
     """Open a pyarrow table, record batch, data set, array or chunked array."""
     import pyarrow
 
     if isinstance(source, pyarrow.Array | pyarrow.ChunkedArray):
         no_column(column, "an array")
-        source, single = pyarrow.table({"value": source}), "value"
+        source, single = pyarrow.table({"value": source}), True
     else:
-        single = None
+        single = False
     if isinstance(source, pyarrow.RecordBatch):
         source = pyarrow.Table.from_batches([source])
     if not isinstance(source, pyarrow.Table) and not hasattr(source, "scanner"):
@@ -50,7 +49,7 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
                     part = part.set_column(place, name, part.column(place).cast("int64"))
             return part
 
-        return registered(select, names=names, times=times, single=single)
+        return FrameSource(select, tuple(names), times, single=single)
     _refuse_text(source)
     files = _files(source)
     if len(set(files)) < len(files) or (all(map(os.path.exists, files)) and not all_different(files)):
@@ -65,7 +64,7 @@ def open_pyarrow(source: Any, column: object) -> EngineTable:
             columns={name: dataset.field(name).cast("int64") if name in times else dataset.field(name) for name in some}
         )
 
-    return registered(scan, names=names, times=times)
+    return FrameSource(scan, tuple(names), times)
 
 
 def _files(dataset: Any) -> list[str]:

@@ -9,8 +9,7 @@ from weakref import WeakSet
 
 from flexdp._core.faults import FaultError, noticing
 from flexdp.errors import InputError
-from flexdp.tables.duckdb.source import EngineTable
-from flexdp.tables.frames.registered import registered
+from flexdp.tables.frames.source import FrameSource
 from flexdp.tables.interrupts import run_here
 from flexdp.tables.plans.refusal import not_records
 
@@ -34,7 +33,7 @@ def is_reader(source: object) -> bool:
     )
 
 
-def open_stream(source: Any, *, rows_are_records: bool = False) -> EngineTable:
+def open_stream(source: Any, *, rows_are_records: bool = False) -> FrameSource:
     """Open such an object: only its schema is read. What it computes on the way, nobody can tell."""
     if hasattr(source, "iloc"):
         raise InputError(
@@ -82,7 +81,7 @@ def open_stream(source: Any, *, rows_are_records: bool = False) -> EngineTable:
     def described(some: list[str]) -> Any:
         return part(some).empty_table()
 
-    return registered(selected, names=names, times=times, describe=described)
+    return FrameSource(selected, tuple(names), times, look=described)
 
 
 class _Rows:

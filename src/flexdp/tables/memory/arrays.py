@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,14 +10,11 @@ from numpy.typing import NDArray
 
 from flexdp.buckets.base import Kind
 from flexdp.sharp.column import Column as Sorted
-from flexdp.tables.counting import Counted, Counting
+from flexdp.tables.counting import Counting
 from flexdp.tables.declared import Column
-from flexdp.tables.duckdb.run import connection
-from flexdp.tables.duckdb.types import read_cell
-from flexdp.tables.interrupts import run
+from flexdp.tables.engines.duckdb.types import read_cell
 from flexdp.tables.memory.times import to_clock_ticks, to_ticks
 from flexdp.tables.sql.query import Reading
-from flexdp.tables.sql.results import counted
 
 __all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "read_aligned"]
 
@@ -50,10 +46,6 @@ class ArrayTable:
     declared: Column
     present: NDArray[np.bool_] | None = field(default=None, repr=False)
     zoned: bool = False
-
-    def shown(self, kind: Kind) -> Reading:
-        """Return the expression that is shown: an inferred dtype does not show, so its cells are texts."""
-        return read_cell("value", self.declared, kind) if self.declared.inferred else self.reading("value", kind)
 
     def reading(self, cell: str, kind: Kind, column: Column | None = None) -> Reading:
         """Return the expression that reads a cell of :meth:`aligned`; ``column`` is this one, as it is read."""
@@ -148,16 +140,6 @@ def _in_one_form(cells: NDArray[Any], present: NDArray[np.bool_] | None, kind: K
     readable = np.isfinite(cells) if kind == "number" else cells == np.floor(cells)
     form = np.float64 if kind == "number" else np.int64
     return Aligned(cells.astype(form, copy=False), readable if present is None else readable & present)
-
-
-def run_registered(cells: Mapping[str, NDArray[Any]], statement: str, axes: int) -> Counted:
-    """Count arrays with DuckDB, as a table ``source``."""
-    with connection() as con:
-        con.register("source", dict(cells))
-        try:
-            return counted(run(lambda: con.execute(statement).fetchnumpy(), con.interrupt), axes)
-        finally:
-            con.unregister("source")
 
 
 def _standard(values: NDArray[Any]) -> NDArray[Any]:

@@ -29,7 +29,6 @@ from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.cell_patterns import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER, ZONED_DATETIME, may_be_typed
 from flexdp.tables.counting import Axis, Counting
 from flexdp.tables.declared import Column
-from flexdp.tables.duckdb.types import read_cell
 from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, read_aligned
 from flexdp.tables.memory.times import to_clock_ticks, to_ticks
 from flexdp.tables.memory.written_texts import written_reader
@@ -53,10 +52,6 @@ class CellTable:
     cells: Callable[[], list[Any]] = field(repr=False)
     declared: Column
     codes: Callable[[], NDArray[Any]] | None = field(default=None, repr=False)
-
-    def shown(self, kind: Kind) -> Reading:
-        """Return the expression that would read the same cells as texts."""
-        return read_cell("value", replace(self.declared, kind=None, undeclared=True), kind)
 
     def aligned(self, kind: Kind, column: Column | None = None) -> Aligned:
         """Return one cell per record; cells that are not readable are marked as missing.

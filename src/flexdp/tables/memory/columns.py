@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 from flexdp.errors import InputError
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.memory.table import MemoryTable
+from flexdp.tables.memory.source import MemorySource
 
 __all__ = ["Opened", "open_columns"]
 
 Opened: TypeAlias = tuple[ArrayTable | CellTable, int]  # a column, and its length
 
 
-def open_columns(columns: dict[Any, Any], open_one: Callable[[Any, str], Opened | None]) -> MemoryTable:
+def open_columns(columns: dict[Any, Any], open_one: Callable[[Any, str], Opened | None]) -> MemorySource:
     """Open a dict of columns by their names; ``open_one`` opens a column, or returns None if it is none."""
     parts: list[ArrayTable | CellTable] = []
     sizes = set()
@@ -31,4 +31,4 @@ def open_columns(columns: dict[Any, Any], open_one: Callable[[Any, str], Opened 
         sizes.add(opened[1])
     if len(sizes) > 1:
         raise InputError("source", "must be a dict of columns of the same length")
-    return MemoryTable(tuple(parts))
+    return MemorySource(tuple(parts))

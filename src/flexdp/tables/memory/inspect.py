@@ -11,8 +11,8 @@ import numpy as np
 
 from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.tables.declared import Column
-from flexdp.tables.duckdb.run import connection
-from flexdp.tables.duckdb.types import read_cell
+from flexdp.tables.engines.duckdb.session import connection
+from flexdp.tables.engines.duckdb.types import read_cell
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.sql.check_query import READ, REASONS, Checked, Inspected, Wanted, check_query, inspected

@@ -11,14 +11,15 @@ from flexdp.errors import DataError
 from flexdp.tables.cell_patterns import DATE, DATETIME, ZONED_DATETIME
 from flexdp.tables.date_format import MONTHS
 from flexdp.tables.declared import Column
-from flexdp.tables.duckdb.dialect import DUCKDB
+from flexdp.tables.engines.duckdb.dialect import DUCKDB
+from flexdp.tables.session import Session
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell
 from flexdp.tables.written import BLANKS, Written
 
 __all__ = [
-    "READ", "REASONS", "Checked", "Inspected", "Wanted", "check_query", "in_blocks", "in_parts", "inspected", "joined",
-    "place_of", "served_check_query", "served_inspected",
+    "READ", "REASONS", "Checked", "Inspected", "Wanted", "check_query", "in_blocks", "inspect_texts", "inspected",
+    "joined", "place_of", "served_check_query", "served_inspected",
 ]  # fmt: skip
 
 READ = "read"
@@ -134,6 +135,20 @@ def joined(parts: Sequence[Sequence[int]], found: Sequence[Inspected]) -> Inspec
         for place, counts in zip(places, some, strict=True)
     }
     return found[0][0], [outcomes[place] for place in sorted(outcomes)], found[0][2]
+
+
+def inspect_texts(session: Session, source: str, wanted: Sequence[Wanted], read: ReadCell) -> Inspected:
+    """Count on DuckDB how many cells of a source are read as each kind, and why the others are not."""
+    parts, found = in_parts(wanted), []
+    for part in parts:
+        checked = []
+        for column, kind, explained in (wanted[place] for place in part):
+            raw = DUCKDB.identifier(column.engine_name)
+            is_text = column.kind == "text" and kind != "text"
+            checked.append(Checked(column, kind, raw, f"CAST({raw} AS VARCHAR)" if is_text else None, "", explained))
+        row = session.ask(check_query(source, checked, read))[0]
+        found.append(inspected(row, len(part), {}))
+    return joined(parts, found)
 
 
 def served_check_query(table: str, parts: Sequence[tuple[str, str, Kind]], dialect: Dialect) -> str:

@@ -1,0 +1,85 @@
+"""PostgreSQL's types: the kind that each declares, and the expression that reads a cell."""
+
+from __future__ import annotations
+
+import re
+
+from flexdp._core.calendar import MICROS_PER_DAY
+from flexdp.buckets.base import LARGEST_DOUBLE, Kind
+from flexdp.tables.declared import Column
+from flexdp.tables.engines.postgres.dialect import POSTGRES
+from flexdp.tables.sql.query import Reading
+
+__all__ = ["declared", "read_cell"]
+
+_KINDS: dict[str, Kind] = {
+    "smallint": "integer", "integer": "integer", "bigint": "integer", "real": "number", "double precision": "number",
+    "numeric": "number", "text": "text", "uuid": "text", "name": "text", "boolean": "boolean", "date": "date",
+    "timestamp without time zone": "datetime", "timestamp with time zone": "datetime",
+}  # fmt: skip
+_TEXT = re.compile(r"character( varying)?(\([0-9]+\))?")
+_STAMP = re.compile(r"timestamp(?:\([0-6]\))? (with|without) time zone")
+_NUMERIC = re.compile(r"numeric\([0-9]+,(-?[0-9]+)\)")
+_LARGEST = str(int(LARGEST_DOUBLE))
+_SMALLEST = f"0.{'0' * 299}1"  # smaller ones fail to convert to a double
+
+
+def declared(name: str, type_name: str, letter: str) -> Column:
+    """Return a column as PostgreSQL declares it; ``letter`` distinguishes base types, enumerations and others."""
+    stamp = _STAMP.fullmatch(type_name)
+    numeric = _NUMERIC.fullmatch(type_name)
+    kind, wide = _KINDS.get(type_name), False
+    if stamp:
+        kind = "datetime"
+    elif numeric:
+        wide = int(numeric.group(1)) <= 0
+        kind = "integer" if wide else "number"
+    elif letter == "e" or _TEXT.fullmatch(type_name):
+        kind = "text"
+    if letter not in ("b", "e"):
+        kind = None
+    return Column(
+        name=name,
+        type_name=type_name,
+        kind=kind,
+        wide=wide,
+        timestamp=stamp is not None,
+        zoned=stamp is not None and stamp.group(1) == "with",
+        strict=True,
+    )
+
+
+def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
+    """Return the expression that reads a cell as ``kind``, NULL where the cell is not of that kind."""
+    if column.timestamp:
+        return Reading(_datetime(cell, column, kind))
+    if kind == "number":
+        double = f"CAST({cell} AS DOUBLE PRECISION)"
+        if not column.type_name.startswith("numeric"):
+            return Reading(double)
+        # Beyond the largest double: left out, like infinities. Tiny: zero.
+        size = f"abs(CAST({cell} AS NUMERIC))"
+        zero = POSTGRES.double(0.0)
+        return Reading(f"CASE WHEN {size} < {_SMALLEST} THEN {zero} WHEN {size} <= {_LARGEST} THEN {double} END")
+    if kind == "integer":
+        return Reading(f"CAST({cell} AS {'NUMERIC' if column.wide else 'BIGINT'})", column.wide)
+    if kind == "text":
+        return Reading(f"CAST({cell} AS TEXT)")
+    if kind in ("date", "datetime"):
+        day = f"CAST({cell} AS DATE)"
+        inside = f"{day} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+        days = f"CAST({day} - DATE '1970-01-01' AS BIGINT)"
+        return Reading(f"CASE WHEN {inside} THEN {days}{f' * {MICROS_PER_DAY}' if kind == 'datetime' else ''} END")
+    return Reading(f"CAST({cell} AS BOOLEAN)")
+
+
+def _datetime(cell: str, column: Column, kind: Kind) -> str:
+    """Return microseconds, or days for a date; both are rounded down, before 1970 too."""
+    word, zone = ("TIMESTAMPTZ", "+00") if column.zoned else ("TIMESTAMP", "")
+    first, last = f"{word} '0001-01-01 00:00:00{zone}'", f"{word} '9999-12-31 23:59:59.999999{zone}'"
+    micros = f"CAST(EXTRACT(EPOCH FROM {cell}) * 1000000 AS BIGINT)"
+    inside = f"{cell} BETWEEN {first} AND {last}"
+    if kind == "datetime":
+        return f"CASE WHEN {inside} THEN {micros} END"
+    up, down = f"{micros} / {MICROS_PER_DAY}", f"-1 - (-1 - {micros}) / {MICROS_PER_DAY}"
+    return f"CASE WHEN NOT {inside} THEN NULL WHEN {micros} >= 0 THEN {up} ELSE {down} END"
