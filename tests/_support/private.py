@@ -7,7 +7,6 @@ from typing import Any
 
 from flexdp._release.api import Request, prepare
 from flexdp.histogram import KeyedHistogram
-from flexdp.tables import count
 from flexdp.tables.engines.duckdb.session import engines_kept
 
 
@@ -27,10 +26,10 @@ def private_bars(request: Request, salt: str = "fixed") -> KeyedHistogram:
     question = request.questions[0]
     units = question.counting.units
     salted = None if units is None else replace(units, salt=salt)
-    return count(question.table, [replace(question.counting, units=salted)])[0]
+    return question.table.count([replace(question.counting, units=salted)])[0]
 
 
 def private_units(request: Request) -> KeyedHistogram:
     """The units by whether the cap touches them (key 1) or not (key 0), before the noise."""
     question = request.questions[0]
-    return count(question.table, [replace(question.counting, of_units=True)])[0]
+    return question.table.count([replace(question.counting, of_units=True)])[0]

@@ -35,12 +35,12 @@ from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Request
-from flexdp.tables.engines.duckdb import run as duckdb_run
-from flexdp.tables.engines.duckdb import source
+from flexdp.tables.engines.duckdb import engine
+from flexdp.tables.engines.duckdb import session as duckdb_session
 from flexdp.tables.frames import pandas
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.memory.table import open_array
+from flexdp.tables.memory.source import open_array
 
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
 SECONDS = float(os.environ.get("FLEXDP_SEARCH_SECONDS", "3600" if DEEP else "6"))
@@ -130,11 +130,11 @@ def texts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def relations_over_frames_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "_PANDAS", re.compile("(?!)"))
+    monkeypatch.setattr(engine, "_PANDAS", re.compile("(?!)"))
 
 
 def profiles_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_run, "_end", lambda _ask, _setting: None)
+    monkeypatch.setattr(duckdb_session, "_end", lambda _ask, _setting: None)
 
 
 FRAMES = ["pandas frame", "pandas.read_csv", "pandas sparse arrays"]

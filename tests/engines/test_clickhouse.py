@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ import flexdp
 from engines.test_faults import CANARY, only_our_words
 from flexdp import InputError
 from flexdp._release.api import prepare
-from flexdp.tables.engines.clickhouse.engine import describe
+from flexdp.tables.engines.clickhouse.engine import Clickhouse
 
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 
@@ -170,7 +171,7 @@ def test_tables_that_merge_rows_are_refused(db: Database) -> None:
 
 def test_what_is_refused(db: Database) -> None:
     with pytest.raises(InputError, match="must be ClickHouse 26 or later"):
-        describe(lambda _statement: [["25.8.1.1", "odd"]], "visits")
+        Clickhouse().describe(SimpleNamespace(fetch=lambda _statement: [["25.8.1.1", "odd"]]), "visits")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="engine must be that of the connection, 'clickhouse'; got 'postgres'"):
         prepare((db.con, "odd.visits"), "x", width=5, engine="postgres")
     with pytest.raises(InputError, match="table: 'nowhere' does not exist"):

@@ -20,7 +20,6 @@ from engines.oracle import expected
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.buckets import make_buckets
-from flexdp.tables import count
 
 ROWS = 120
 UTC = dt.UTC
@@ -222,7 +221,7 @@ def test_several_columns_are_counted_together_as_they_are_one_by_one(engine: Eng
         by="b" if "b" not in columns else None,
         **engine.parameters,
     )
-    found = count(prepared.questions[0].table, [question.counting for question in prepared.questions])
+    found = prepared.questions[0].table.count([question.counting for question in prepared.questions])
     for bars, question in zip(found, prepared.questions, strict=True):
         assert dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True)) == expected(
             question, engine.held(TABLE)

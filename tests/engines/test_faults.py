@@ -21,7 +21,7 @@ from _support.waiting import counting_threads, sigint_when, wait_for
 import flexdp
 from flexdp import DataError, InputError
 from flexdp._release.api import Request, prepare
-from flexdp.tables.engines.postgres.session import own_session
+from flexdp.tables.engines.postgres.session import opened
 
 CANARY = "CANARY-QUOKKA"  # random texts contain only digits or hex
 SPEND = {"epsilon": 1, "delta": "1e-6"}
@@ -383,8 +383,8 @@ def test_psycopg_logs_nothing_of_a_count(address: str, caplog: pytest.LogCapture
     def say(name: str) -> None:
         logging.getLogger(name).warning("%s in %s", CANARY, name)
 
-    with own_session(address).opened() as ask:
-        assert ask("SELECT 1") == [(1,)]
+    with opened(address, copies=False) as session:
+        assert session.ask("SELECT 1") == [(1,)]
         for name in ("psycopg", "psycopg.transaction"):
             say(name)
         assert CANARY not in caplog.text

@@ -123,7 +123,7 @@ def test_a_tally_is_the_same_wherever_it_is_computed(engine: Engine) -> None:
     for column, scale, values in (("x", NUMBERS, numbers), ("i", INTEGERS, whole)):
         question = prepare(source, column, width=1, **engine.parameters).questions[0]
         with open_ranks(question.table, question.counting) as ranks:
-            query, workspace = ranks._query, ranks._workspace  # type: ignore[attr-defined]
+            query, session = ranks._query, ranks._session  # type: ignore[attr-defined]
             one = scale.ten(0)
             for tally in (
                 Tally(low=-7 * one, step=one // 10 or 2, cells=140),
@@ -132,4 +132,4 @@ def test_a_tally_is_the_same_wherever_it_is_computed(engine: Engine) -> None:
                 Tally(low=-(2**61), step=2**50 + 1, cells=4096),
             ):
                 own = int(places_on(np.array(values), tally, scale).sum())
-                assert own == int(workspace.ask(query.tallied(tally, ()))[0][0])
+                assert own == int(session.ask(query.tallied(tally, ()))[0][0])

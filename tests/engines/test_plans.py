@@ -31,10 +31,9 @@ PASSED = {
 
 def bars(source: Any, **options: Any) -> dict[Any, int]:
     from flexdp._release.api import prepare
-    from flexdp.tables import count
 
     (question,) = prepare(source, "y", width=1, **options).questions
-    found = count(question.table, [question.counting])[0]
+    found = question.table.count([question.counting])[0]
     return dict(zip(found.parts[0].tolist(), found.counts.tolist(), strict=True))
 
 

@@ -254,8 +254,8 @@ def test_cells_are_monotone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> 
     source = engine.load({"x": ("double", values), "i": ("bigint", whole)})
     for column in ("x", "i"):
         with opened(source, {"column": column, "width": 1}, engine) as (ranks, _):
-            query, workspace = ranks._query, ranks._workspace
-            rows = workspace.ask(f"SELECT v, {query._cell} AS c FROM {query.rows} ORDER BY v ASC")
+            query, session = ranks._query, ranks._session
+            rows = session.ask(f"SELECT v, {query._cell} AS c FROM {query.rows} ORDER BY v ASC")
             cells = [float(row[1]) for row in rows]
             assert len(cells) == len(values)
             assert cells == sorted(cells)
@@ -470,13 +470,13 @@ def test_texts_are_alike_whatever_the_records_are(engine: Engine, monkeypatch: p
     for start, count in ((1e6, 70), (3.25e-3, 90)):
         values, seen = [start * (1 + i / 2**20) for i in range(count)], set[str]()
         with opened(engine.load({"x": ("double", values)}), {"column": "x", "width": 1}, engine) as (ranks, _):
-            ask = ranks._workspace.ask
+            ask = ranks._session.ask
 
             def noted(statement: str, ask: Any = ask, seen: set[str] = seen) -> Any:
                 seen.add(re.sub(r"[0-9a-f]{32}", "…", statement))
                 return ask(statement)
 
-            object.__setattr__(ranks._workspace, "ask", noted)
+            object.__setattr__(ranks._session, "ask", noted)
             (window,) = ranks.fetch(Request(windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=0),))).windows
             assert values[count // 2 - 1] in window.values
         texts.append(seen)

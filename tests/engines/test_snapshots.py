@@ -13,7 +13,7 @@ import flexdp
 from engines.conftest import ARROW_TYPES, Cells, make_engine
 from flexdp import InputError
 from flexdp._release.api import prepare
-from flexdp.tables.sql import translate
+from flexdp.tables.engines.registry import ENGINES
 
 FOLDER = Path(__file__).parent / "snapshots"
 RUN = ("clickhouse", "duckdb", "mariadb", "postgres", "spark", "sqlite")
@@ -65,7 +65,7 @@ def test_the_sql_of_a_dialect_has_not_changed(dialect: str) -> None:
 
 
 def test_every_dialect_that_is_shown_is_run() -> None:
-    assert sorted(translate.RUN) == sorted(RUN) == sorted(path.stem for path in FOLDER.iterdir())
+    assert sorted(engine.name for engine in ENGINES) == sorted(RUN) == sorted(path.stem for path in FOLDER.iterdir())
 
 
 @pytest.mark.parametrize("name", [*(pytest.param(name, id=name) for name in RUN)])
@@ -93,18 +93,19 @@ def run_on(name: str, source: Any, statement: str) -> list[Any]:
         return [tuple(row) for row in source.sparkSession.sql(statement).collect()]
     con, table = source
     if name == "mariadb":
-        from flexdp.tables.engines.mariadb.session import caller_session
+        from flexdp.tables.engines.mariadb.session import opened
 
-        with caller_session(con).opened() as ask:
-            return list(ask(statement.replace("FROM source", f"FROM {table}")))
+        with opened(con, copies=False) as session:
+            return list(session.ask(statement.replace("FROM source", f"FROM {table}")))
     if name == "clickhouse":  # word for word, with its settings
         cursor = con.cursor()
         cursor.execute(statement.replace("FROM source", f"FROM {table}"))
         return list(cursor.fetchall())
     if name == "sqlite":
-        from flexdp.tables.engines.sqlite.session import on_caller
+        from flexdp.tables.engines.sqlite.session import opened as on_sqlite
 
-        return list(on_caller(con, lambda ask: ask(statement.replace("FROM source", f'FROM "{table}"')), counting=True))
+        with on_sqlite(con) as session:
+            return list(session.ask(statement.replace("FROM source", f'FROM "{table}"')))
     return list(con.execute(statement.replace("FROM source", f'FROM "{table}"')).fetchall())
 
 

@@ -35,7 +35,6 @@ from engines.test_contract import EDGES
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.sharp.ranks import Request
-from flexdp.tables import count
 from flexdp.tables.ranks import open_ranks
 
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
@@ -214,7 +213,7 @@ def passing(source: Any, where: str, **options: Any) -> list[int]:
     except InputError as refusal:
         assert "no record can " in str(refusal)
         return []
-    return sorted(count(question.table, [question.counting])[0].parts[0].tolist())
+    return sorted(question.table.count([question.counting])[0].parts[0].tolist())
 
 
 def all_passing(engine: Engine, source: Any, tests: list[str]) -> list[list[int]]:
@@ -225,7 +224,7 @@ def all_passing(engine: Engine, source: Any, tests: list[str]) -> list[list[int]
     for start in range(0, len(tests), 12):
         flags = {f"f{i}": f"CASE WHEN {test} THEN 1 ELSE 0 END" for i, test in enumerate(tests[start : start + 12])}
         (question,) = prepare(source, "k", exact=True, derive=flags, by=list(flags)).questions
-        bars = count(question.table, [question.counting])[0].rows(slice(None))
+        bars = question.table.count([question.counting])[0].rows(slice(None))
         out += [sorted(row[-1] for row in bars if row[place] == 1) for place in range(len(flags))]
     return out
 
@@ -329,12 +328,12 @@ def test_the_filter_comes_before_groups_and_units(engine: Engine) -> None:
         (question,) = prepare(source, options.pop("column"), **options).questions
         units = question.counting.units
         salted = None if units is None else replace(units, salt="fixed")
-        bars = count(question.table, [replace(question.counting, units=salted)])[0]
+        bars = question.table.count([replace(question.counting, units=salted)])[0]
         found = dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True))
         assert found == expected(question, left)
     options = {"separately": True, "width": 5, "where": "i > 0 AND t <> 'a'", **engine.parameters}
     questions = prepare(source, ["x", "i"], **options).questions
-    for bars, question in zip(count(questions[0].table, [q.counting for q in questions]), questions, strict=True):
+    for bars, question in zip(questions[0].table.count([q.counting for q in questions]), questions, strict=True):
         assert dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True)) == expected(question, left)
 
 
@@ -378,7 +377,7 @@ def test_derived_columns_are_the_same_on_every_engine(engine: Engine) -> None:
     source, rows = engine.load(cells), rows_of(cells)
     for name, (text, oracle) in DERIVED.items():
         (question,) = prepare(source, name, derive={name: text}, exact=True, **engine.parameters).questions
-        bars = count(question.table, [question.counting])[0]
+        bars = question.table.count([question.counting])[0]
         found = dict(zip(bars.parts[0].tolist(), bars.counts.tolist(), strict=True))
         wanted = Counter(oracle(row) for row in rows)
         del wanted[None]

@@ -19,7 +19,6 @@ from _support.filters import CANONICAL, COLUMNS, REFUSED, Meaning, Row
 import flexdp
 from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._release.api import prepare
-from flexdp.tables import count
 from flexdp.tables.where import filter_of, parse_test, parse_value, text_of
 from fuzz.oracles import demand, outcome_of
 
@@ -84,7 +83,7 @@ def _filtered(text: str, tree: Any) -> None:
         if "no record can match" in refusal[1]:
             demand(not any(Meaning().test(tree, row) is True for row in records), "a record that passes")
         return
-    bars, refusal = outcome_of(lambda: count(question.table, [replace(question.counting, where=test)])[0])
+    bars, refusal = outcome_of(lambda: question.table.count([replace(question.counting, where=test)])[0])
     if bars is None:
         demand(refusal[0] == "InputError", f"a filter makes the engine fail: {refusal[0]}")
         return
@@ -101,7 +100,7 @@ def _derived(text: str, tree: Any) -> None:
     if request is None:
         return
     (question,) = request.questions
-    bars, refusal = outcome_of(lambda: count(question.table, [question.counting])[0])
+    bars, refusal = outcome_of(lambda: question.table.count([question.counting])[0])
     if bars is None:
         demand(refusal[0] == "InputError", f"a derived column makes the engine fail: {refusal[0]}")
         return

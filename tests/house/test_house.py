@@ -23,12 +23,12 @@ ROOMS = [  # imports point upwards only: a room may import those above it
     "_release", "planning", "report", "audit", "baselines", "experiments", "web", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
-    "duckdb": {"tables.duckdb.run", "tables.files.parquet"},
+    "duckdb": {"tables.engines.duckdb.session", "tables.files.parquet"},
     "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow", "tables.frames.stream", "tables.files.arrow_files"},
-    "sqlite3": {"tables.sqlite.run", "accounting.sqlite_store"},
-    "psycopg": {"tables.postgres.run", "accounting.postgres_store"},
-    "pyspark": {"tables.spark.run"},
-    "pymysql": {"tables.mariadb.run"},
+    "sqlite3": {"tables.engines.sqlite.session", "accounting.sqlite_store"},
+    "psycopg": {"tables.engines.postgres.session", "accounting.postgres_store"},
+    "pyspark": {"tables.engines.spark.session"},
+    "pymysql": {"tables.engines.mariadb.session"},
     "chdb": set(),
     "sqlalchemy": set(),
     "narwhals": set(),
@@ -116,8 +116,8 @@ def test_engines_are_imported_in_their_place_only() -> None:
 def test_every_engine_has_the_same_files() -> None:
     """How it says things, what its types declare, how it runs, how it is recognised; drivers borrow the first two."""
     for engine in ("duckdb", "sqlite", "postgres", "mariadb", "clickhouse", "spark"):
-        names = {path.name for path in (SOURCE / "tables" / engine).glob("*.py")}
-        assert names == {"__init__.py", "dialect.py", "types.py", "run.py", "source.py"}, engine
+        names = {path.name for path in (SOURCE / "tables" / "engines" / engine).glob("*.py")}
+        assert names == {"__init__.py", "dialect.py", "types.py", "session.py", "engine.py"}, engine
     assert {path.name for path in (SOURCE / "tables" / "dbapi").glob("*.py")} == {"__init__.py", "run.py", "source.py"}
 
 

@@ -21,7 +21,6 @@ from flexdp._release.api import prepare
 from flexdp._release.filtered import range_of_filter
 from flexdp._release.spec import Spec
 from flexdp.buckets.parse import make_buckets
-from flexdp.tables import count
 
 MICROSECOND, DAY = dt.timedelta(microseconds=1), dt.timedelta(days=1)
 OPS: dict[str, Callable[[Any, Any], bool]] = {
@@ -254,7 +253,7 @@ FILTERS = {
 def test_every_value_that_counts_lies_within_the_range(source: str, where: str, tmp_path: Path) -> None:
     data, options = SOURCES[source](tmp_path)
     (question,) = prepare(data, "x", where=where, exact=True, **options).questions
-    ticks = count(question.table, [question.counting])[0].parts[0]
+    ticks = question.table.count([question.counting])[0].parts[0]
     epoch = dt.datetime(1970, 1, 1)
     if question.spec.kinds[0] == "date":
         found = [(epoch + int(tick) * DAY).date() for tick in ticks]
@@ -298,7 +297,7 @@ def test_a_column_of_a_text_file_that_is_released_in_a_zone_is_filtered_in_that_
 
     def counted(where: str) -> int:
         (question,) = prepare(path, "x", where=where, exact=True, **options).questions
-        return int(count(question.table, [question.counting])[0].counts.sum())
+        return int(question.table.count([question.counting])[0].counts.sum())
 
     assert counted("year(x) = 2024") == 2  # 0:30 on New Year's Day, and 31 May
     assert counted("x >= DATE '2024-01-01'") == 3
@@ -317,7 +316,7 @@ def test_columns_that_are_released_separately_have_the_same_filter(tmp_path: Pat
     )  # fmt: skip
     assert len({each.counting.where for each in request.questions}) == 1
     for question in request.questions:
-        assert count(question.table, [question.counting])[0].counts.tolist() == [1]
+        assert question.table.count([question.counting])[0].counts.tolist() == [1]
 
 
 def test_asked_answers_keep_to_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:

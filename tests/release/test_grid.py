@@ -27,7 +27,6 @@ import flexdp
 from flexdp import Histogram, InputError, Release
 from flexdp._release.api import Releases, prepare
 from flexdp.distances import hausdorff
-from flexdp.tables import count
 
 finite = st.floats(-1e6, 1e6)
 
@@ -176,8 +175,8 @@ def test_several_columns_are_counted_in_one_pass_as_they_are_alone(tmp_path: Pat
         for common in ({}, unit, {"by": "id", "by_kind": "integer"}):
             request = prepare(source, COLUMNS, width=widths, kind=kinds, separately=True, **common)
             countings = [question.counting for question in request.questions]
-            together = count(request.questions[0].table, countings)
-            alone = [count(request.questions[0].table, [counting])[0] for counting in countings]
+            together = request.questions[0].table.count(countings)
+            alone = [request.questions[0].table.count([counting])[0] for counting in countings]
             assert together == alone and all(len(bars) for bars in alone)
 
 
@@ -185,8 +184,8 @@ def test_relative_buckets_and_clamps_in_one_pass() -> None:
     table = pl.DataFrame({"a": [1.0, -2.0, math.nan, math.inf, None, 0.0], "b": [5, 50, 500, None, -5, 7]})
     request = prepare(table, ["a", "b"], relative={"a": "0.1"}, width={"b": 10}, bounds={"b": (0, 99)}, separately=True)
     countings = [question.counting for question in request.questions]
-    together = count(request.questions[0].table, countings)
-    assert together == [count(request.questions[0].table, [counting])[0] for counting in countings]
+    together = request.questions[0].table.count(countings)
+    assert together == [request.questions[0].table.count([counting])[0] for counting in countings]
     assert [int(sum(bars.counts)) for bars in together] == [3, 5]
 
 

@@ -22,13 +22,13 @@ RULE: dict[str, Any] = {"width": 1, "unit": "u", "max_buckets_per_unit": 1}
 def salts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The salts of all counts that were run, in their order."""
     used: list[str] = []
-    count = flexdp.tables.count
+    count = flexdp.tables.Source.count
 
     def counted(table: Any, countings: Any) -> Any:
         used.extend(each.units.salt for each in countings)
         return count(table, countings)
 
-    monkeypatch.setattr(flexdp.tables, "count", counted)
+    monkeypatch.setattr(flexdp.tables.Source, "count", counted)
     return used
 
 

@@ -20,8 +20,6 @@ from _support.markup import read_html
 
 import flexdp
 from flexdp import InputError, Releases
-from flexdp._release.run import _reading_order
-from flexdp.buckets.base import Kind
 
 SPEND: dict[str, Any] = {"epsilon": 2, "delta": "1e-6"}
 
@@ -66,12 +64,6 @@ def test_all_columns_share_one_budget_and_need_no_widths(visits: pl.DataFrame) -
     assert repr(certificates) == "<Certificates of 'cost', 'age', 'day', 'ward', 'urgent'>"
     shown = " ".join(" ".join(read_html(certificates._repr_html_()).text).split())
     assert "Certificate of ward" in shown and str(summary.privacy) in shown
-
-
-def test_columns_that_are_read_soon_take_turns_with_those_that_take_long() -> None:
-    kinds: list[Kind] = ["number", "number", "integer", "number", "date", "number", "number"]
-    assert _reading_order(kinds) == [2, 0, 4, 1, 3, 5, 6]
-    assert _reading_order(["number", "number"]) == [0, 1] and _reading_order([]) == []
 
 
 def test_releases_stand_in_the_order_of_the_columns_whatever_is_read_first(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from _support.private import private_counts
 import flexdp
 from flexdp import DataError, InputError, UnavailableError
 from flexdp._release.api import prepare
-from flexdp.tables.engines.duckdb import source as duckdb_source
+from flexdp.tables.engines.duckdb import session as duckdb_session
 
 SPEND = {"epsilon": 1, "delta": "1e-6"}
 
@@ -168,7 +168,7 @@ def test_a_result_that_is_not_fetched_is_named(path: Path) -> None:
 
 
 def test_relations_whose_connection_is_not_known_take_turns(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_source, "is_connection", lambda _: False)
+    monkeypatch.setattr(duckdb_session, "is_connection", lambda _: False)
     with duckdb.connect(path) as con:
         relations = itertools.cycle([con.sql("SELECT age FROM visits"), con.table("visits")])
         assert in_threads(lambda: next(relations), turns=2) == [dict.fromkeys([5.0, 15.0, 25.0, 35.0, 45.0], 800)] * 8

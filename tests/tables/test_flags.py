@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp._release.api import prepare
-from flexdp.tables import count
 
 pytestmark = pytest.mark.own_engines
 
@@ -21,7 +20,7 @@ CELLS = st.sampled_from([True, False, None])
 
 def counts(path: Path, names: list[str], **options: object) -> dict[str, dict[object, int]]:
     request = prepare(path, names, separately=True, **options)
-    counted = count(request.questions[0].table, [each.counting for each in request.questions])
+    counted = request.questions[0].table.count([each.counting for each in request.questions])
     return {
         name: dict(zip((key for (key,) in each.rows(slice(None))), each.counts.tolist(), strict=True))
         for name, each in zip(names, counted, strict=True)

@@ -18,8 +18,7 @@ from _support.private import private_bars
 
 import flexdp
 from flexdp._release.api import prepare
-from flexdp.tables import count
-from flexdp.tables.engines.duckdb import run
+from flexdp.tables.engines.duckdb import session
 
 LIMIT = 65_536
 MEMORY = "40MB"  # little memory, so that a cell of half as much is huge
@@ -34,8 +33,8 @@ def bars_of(prepared: Any) -> dict[Any, int]:
 
 
 def small_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(run._SETTINGS, "memory_limit", MEMORY)
-    monkeypatch.setitem(run._SETTINGS, "threads", "2")
+    monkeypatch.setitem(session._SETTINGS, "memory_limit", MEMORY)
+    monkeypatch.setitem(session._SETTINGS, "threads", "2")
 
 
 def table(huge: int = 0, rows: int = ROWS) -> pa.Table:
@@ -94,7 +93,7 @@ def test_a_huge_cell_is_not_copied_for_several_counts(tmp_path: Path, monkeypatc
     for rows in (table(), table(3)):
         source = SOURCES["parquet"](tmp_path, rows)
         prepared = prepare(source, ["x", "g"], separately=True, width={"x": 5}, unit="t", max_buckets_per_unit=2)
-        counted = count(prepared.questions[0].table, [question.counting for question in prepared.questions])
+        counted = prepared.questions[0].table.count([question.counting for question in prepared.questions])
         found.append([sorted(bars.counts.tolist()) for bars in counted])
     assert found[0] == found[1]
 

@@ -25,7 +25,6 @@ import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.sharp.ranks import Request
-from flexdp.tables import count
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.engines.duckdb.session import engines_kept
 from flexdp.tables.ranks import open_ranks
@@ -246,7 +245,7 @@ def test_several_columns_are_counted_under_one_filter(tmp_path: Path) -> None:
     for where, oracle in FEW:
         questions = prepare(path, ["x", "i"], width=1, separately=True, where=where).questions
         passed = [row for row in rows if oracle(row) is True]
-        found = count(questions[0].table, [question.counting for question in questions])
+        found = questions[0].table.count([question.counting for question in questions])
         assert [sorted(each.rows(slice(None))) for each in found] == [[(row[n],) for row in passed] for n in ("k", "i")]
 
 

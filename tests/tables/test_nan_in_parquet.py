@@ -16,7 +16,7 @@ from flexdp._release.api import prepare
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ranks import Near, Request, Tally
 from flexdp.sharp.scale import NUMBERS
-from flexdp.tables import count, ranks
+from flexdp.tables import ranks
 from flexdp.tables.engines.duckdb.session import engines_kept
 
 VALUES = {"two values": [7.0] * 50 + [3.0] * 20, "one value": [7.0] * 70}
@@ -61,7 +61,7 @@ def written(folder: Path, values: list[float], kind: Any) -> str:
 @engines_kept()  # as a release does
 def bars_of(source: Any, column: Any, options: dict[str, Any]) -> list[dict[Any, int]]:
     questions = prepare(source, column, **options).questions
-    counted = count(questions[0].table, [question.counting for question in questions])
+    counted = questions[0].table.count([question.counting for question in questions])
     return [dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True)) for bars in counted]
 
 

@@ -20,7 +20,6 @@ from pyarrow import dataset
 import flexdp
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
-from flexdp.tables import count
 
 REFUSED = [
     "SELECT x - avg(x) OVER () AS y FROM t",
@@ -123,7 +122,7 @@ def fill_duckdb(con: Any) -> None:
 
 def bars(source: Any, **options: Any) -> dict[Any, int]:
     (question,) = prepare(source, "y", width=1, kind="number", **options).questions
-    found = count(question.table, [question.counting])[0]
+    found = question.table.count([question.counting])[0]
     return dict(zip(found.parts[0].tolist(), found.counts.tolist(), strict=True))
 
 

@@ -12,7 +12,9 @@ import pytest
 import flexdp
 from flexdp import DataError
 from flexdp._release.api import prepare
-from flexdp.tables.engines.duckdb.engine import open_relation
+from flexdp.tables.engine import open_served
+from flexdp.tables.engines.duckdb.engine import Duckdb
+from flexdp.tables.engines.duckdb.session import RELATION
 
 SETTINGS = ("enable_progress_bar", "enable_progress_bar_print")
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
@@ -55,9 +57,9 @@ class Watched:
 
 
 def count(relation: Watched) -> None:
-    table = open_relation(relation)
+    table = open_served(Duckdb(), relation, RELATION)
     request = prepare(relation.relation, "x", width=5)
-    table.count(request.questions[0].counting)
+    table.count([request.questions[0].counting])
 
 
 @pytest.mark.parametrize("before", [(True, True), (True, False), (False, True), (False, False)])

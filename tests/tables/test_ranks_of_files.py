@@ -146,9 +146,7 @@ def test_integers_of_arrays_are_exact(values: Any) -> None:
 
 
 def _counted(table: Any, counting: Counting) -> tuple[Any, Any]:
-    from flexdp.tables import count
-
-    bars = count(table, [counting])[0]
+    bars = table.count([counting])[0]
     return bars.parts[0], bars.counts
 
 

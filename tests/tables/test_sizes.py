@@ -27,7 +27,7 @@ from _support.private import private_bars, private_counts
 import flexdp
 from flexdp import DataError, Release
 from flexdp._release.api import prepare
-from flexdp.tables.engines.duckdb import run as duckdb_run
+from flexdp.tables.engines.duckdb import session as duckdb_session
 from flexdp.tables.files import source as files_source
 
 pytestmark = pytest.mark.own_engines
@@ -102,8 +102,8 @@ def test_one_more_record_in_front_of_all_others(tmp_path: Path, way: str, size: 
 
 
 def spilling(monkeypatch: pytest.MonkeyPatch, memory: str, threads: int) -> None:
-    changed = {**duckdb_run._SETTINGS, "memory_limit": memory, "threads": str(threads)}
-    monkeypatch.setattr(duckdb_run, "_SETTINGS", changed)
+    changed = {**duckdb_session._SETTINGS, "memory_limit": memory, "threads": str(threads)}
+    monkeypatch.setattr(duckdb_session, "_SETTINGS", changed)
 
 
 @pytest.mark.parametrize("threads", [1, 7])

@@ -26,7 +26,6 @@ from _support.private import private_bars
 import flexdp
 from flexdp import InputError, Release
 from flexdp._release.api import prepare
-from flexdp.tables import count
 from flexdp.tables.where import filter_of, parse_test, parse_value, text_of
 
 FRAME = pd.DataFrame(
@@ -40,7 +39,7 @@ FRAME = pd.DataFrame(
 
 def passing(source: Any, where: str, column: str = "k", **options: Any) -> list[Any]:
     (question,) = prepare(source, column, where=where, exact=True, **options).questions
-    return sorted(count(question.table, [question.counting])[0].parts[0].tolist())
+    return sorted(question.table.count([question.counting])[0].parts[0].tolist())
 
 
 @pytest.mark.parametrize(("given", "text"), CANONICAL.items())
@@ -452,7 +451,7 @@ def fuzz(seed: int, many: int, source: Any, run_every: int) -> tuple[int, int]:
         fitting += 1
         if fitting % run_every == 0:
             counting = replace(question.counting, where=test)
-            assert set(count(table, [counting])[0].parts[0].tolist()) <= {0, 1, 2, 3}, text
+            assert set(table.count([counting])[0].parts[0].tolist()) <= {0, 1, 2, 3}, text
     return parsed, fitting
 
 

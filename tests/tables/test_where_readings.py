@@ -20,7 +20,6 @@ from _support.command import flexdp as command
 import flexdp
 from flexdp import InputError, ReadingWarning, Release
 from flexdp._release.api import prepare
-from flexdp.tables import count
 
 CELLS = [
     "9", "10", "65", "100", "1000.5", "-3", "1e2", " 7 ", "007", "", "k.A.", "2024-03-01", "2023-12-31", "2024-02-30",
@@ -70,7 +69,7 @@ def as_number_of_pandas(cell: str) -> float | None:
 
 def passing(source: Any, where: str, **options: Any) -> list[Any]:
     (question,) = prepare(source, "k", kind="integer", where=where, exact=True, **options).questions
-    return sorted(count(question.table, [question.counting])[0].parts[0].tolist())
+    return sorted(question.table.count([question.counting])[0].parts[0].tolist())
 
 
 def written(tmp_path: Path, rows: list[tuple[str, str]], form: str) -> Any:
@@ -130,7 +129,7 @@ def test_differences_of_dates_are_days(tmp_path: Path) -> None:
     source = written(tmp_path, [*rows, ("", "01.03.2024"), ("2024-03-01", "01.03.2024")], "csv")
     options: dict[str, Any] = {"derive": {"stay": "date(b) - date(a)"}, "date_format": "%d.%m.%Y", "exact": True}
     (question,) = prepare(source, "stay", **options).questions
-    bars = count(question.table, [question.counting])[0]
+    bars = question.table.count([question.counting])[0]
     assert question.counting.values[0].kind == "integer"
     wanted = Counter((late - early).days for early in days for late in days)
     assert dict(zip(bars.parts[0].tolist(), bars.counts.tolist(), strict=True)) == wanted
@@ -210,7 +209,7 @@ def test_what_is_harmless_is_taken_as_before(tmp_path: Path) -> None:
 def test_a_released_column_tells_the_kind_of_others(tmp_path: Path) -> None:
     source = written(tmp_path, [("9", "10"), ("10", "9"), ("x", "1")], "csv")
     (question,) = prepare(source, "a", kind="number", where="a < b", exact=True).questions
-    assert count(question.table, [question.counting])[0].parts[0].tolist() == [9]
+    assert question.table.count([question.counting])[0].parts[0].tolist() == [9]
 
 
 def test_the_range_of_a_filter_is_found_with_a_reading(tmp_path: Path) -> None:

@@ -19,9 +19,8 @@ import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.buckets import RelativeWidth
-from flexdp.tables import count
+from flexdp.tables.engines.registry import ENGINES
 from flexdp.tables.sql.results import columns_of, counted_together
-from flexdp.tables.translate import RUN
 
 
 def bars_of(source: Any, column: Any = "x", **parameters: Any) -> dict[Any, int]:
@@ -173,7 +172,7 @@ def test_each_of_several_columns_counts_its_own_declared_groups_and_none_of_its_
              [{("a", 1): 1, ("b", 2): 1}, {("a", 10): 1, ("a", 20): 1, ("b", 20): 1}]),
         ):  # fmt: skip
             request = prepare(source, ["x", "y"], separately=True, **{"width": 1, **parameters})
-            together = count(request.questions[0].table, [each.counting for each in request.questions])
+            together = request.questions[0].table.count([each.counting for each in request.questions])
             assert [dict(zip(bars.rows(slice(None)), bars.counts.tolist(), strict=True)) for bars in together] == wanted
 
 
@@ -239,7 +238,7 @@ def test_wide_integers_count_together_with_another_column() -> None:
     con.register("held", table)
     con.execute("CREATE TABLE visits AS FROM held")
     request = prepare((con, "visits"), ["x", "y"], separately=True, width=1)
-    wide, narrow = count(request.questions[0].table, [each.counting for each in request.questions])
+    wide, narrow = request.questions[0].table.count([each.counting for each in request.questions])
     assert dict(zip(wide.rows(slice(None)), wide.counts.tolist(), strict=True)) == {(2**64 + 1,): 1, (-7,): 2}
     assert dict(zip(narrow.rows(slice(None)), narrow.counts.tolist(), strict=True)) == {(1,): 1, (2,): 1, (3,): 2}
 
@@ -258,7 +257,9 @@ def test_a_missing_key_in_the_rows_of_a_driver_is_no_bucket() -> None:
 def test_a_boolean_is_its_own_key() -> None:
     """PostgreSQL has no cast from booleans to BIGINT, the type of other keys."""
     booleans = pa.table({"x": pa.array([], pa.bool_())})
-    assert all(re.search(r"SELECT v0 AS b0[\n,]", flexdp.query(booleans, "x", dialect=name)) for name in RUN)
+    assert all(
+        re.search(r"SELECT v0 AS b0[\n,]", flexdp.query(booleans, "x", dialect=engine.name)) for engine in ENGINES
+    )
 
 
 def test_where_no_filter_leaves_records_out_those_without_a_key_are_not_counted() -> None:
