@@ -32,7 +32,7 @@ def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) 
     wanted = check_name(table)
     ask = ask_of(con)
     found: Described | None = None
-    computed: dict[str, str] = {}
+    computed: set[str] = set()
     unread: frozenset[str] = frozenset()
     try:
         found = describe(ask, wanted)
@@ -71,7 +71,7 @@ def open_clickhouse(con: Any, table: object, *, rows_are_records: bool = False) 
         execute,
         partial(_workspace, ask, check),
         probe=lambda: _can_copy(ask),
-        computed=computed,
+        computed=frozenset(computed),
         unread=unread,
     )
 
@@ -112,18 +112,18 @@ def _can_copy(ask: Ask) -> bool:
     return made
 
 
-def _checked_columns(ask: Ask, name: str) -> dict[str, str]:
+def _checked_columns(ask: Ask, name: str) -> set[str]:
     """Refuse a view, whose definition is not read here, and tables that merge rows or take them from elsewhere.
 
-    Return the columns that may be computed from more than their row, each with the reason.
+    Return the columns that may be computed when they are read.
     """
     engines = ask(
         "SELECT database, name, engine FROM system.tables WHERE engine NOT IN ('" + "', '".join(_STORED) + "')"
     )
     merged = {f"{CLICKHOUSE.identifier(row[0])}.{CLICKHOUSE.identifier(row[1])}" for row in engines}
     if name in merged:
-        raise not_records("a definition, or a way to merge rows, which is not read on ClickHouse")
-    return computed_columns(ask, ask(f"DESCRIBE TABLE {name}"))
+        raise not_records()
+    return computed_columns(ask(f"DESCRIBE TABLE {name}"))
 
 
 def describe(ask: Ask, table: str) -> Described:

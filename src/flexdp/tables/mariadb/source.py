@@ -16,7 +16,6 @@ from flexdp.tables.mariadb.dialect import MARIADB
 from flexdp.tables.mariadb.run import Session, caller_session, own_session
 from flexdp.tables.mariadb.types import declared, read_cell
 from flexdp.tables.plans.mariadb import check_stored, computed_columns
-from flexdp.tables.plans.refusal import checked
 from flexdp.tables.sql.privileges import unread_columns
 from flexdp.tables.sql.served_table import Described, ServedTable, check_name, no_table
 from flexdp.tables.sql.workspace import Ask, Workspace, put_rows
@@ -36,7 +35,7 @@ def open_mariadb(source: Any, table: object, *, rows_are_records: bool = False) 
     wanted = check_name(table)
     session = own_session(source) if isinstance(source, str) else caller_session(source)
     found: Described | None = None
-    computed: dict[str, str] = {}
+    computed: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
     try:
         with session.opened() as ask:
@@ -121,10 +120,8 @@ def _can_copy(session: Session, place: str) -> bool:
     return made
 
 
-def _computed(ask: Ask, name: str) -> dict[str, str]:
-    """Return the columns that may be computed from more than their row, after refusing rows that are not stored."""
-    found: dict[str, str] = {}
-
+def _computed(ask: Ask, name: str) -> frozenset[str]:
+    """Return the columns that are computed when they are read, after refusing rows that are not stored."""
     written = ""
     with suppress(Exception):  # the user has privileges on some columns only, or the connection is lost
         written = str(ask(f"SHOW CREATE TABLE {name}")[0][1])
@@ -140,13 +137,8 @@ def _computed(ask: Ask, name: str) -> dict[str, str]:
                 " if every record yields at most one row and no row depends on more than one record.",
             ),
         )
-
-    def look() -> None:
-        check_stored(written)
-        found.update(computed_columns(written))
-
-    checked(look)
-    return found
+    check_stored(written)
+    return computed_columns(ask(f"SHOW COLUMNS FROM {name}"))
 
 
 def describe(ask: Ask, table: str) -> Described:

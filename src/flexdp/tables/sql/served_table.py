@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -12,7 +12,7 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 from flexdp.tables.counting import Counted, Counting
 from flexdp.tables.declared import Column, pick
-from flexdp.tables.plans.computed import not_of_the_row
+from flexdp.tables.plans.refusal import not_of_the_row
 from flexdp.tables.sql.check_query import Inspected, Wanted, joined, served_check_query, served_inspected
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.privileges import not_permitted
@@ -65,7 +65,7 @@ def there_are(names: Sequence[str], what: str = "Tables and views") -> str:
 class ServedTable:
     """A table of another engine. ``execute`` runs one statement there and returns its rows.
 
-    ``computed`` are columns that may be computed from more than their row, each with the reason why it is refused;
+    ``computed`` are columns that are computed when they are read, which need not be of their row alone;
     ``unread`` are columns that the connection may not read.
     """
 
@@ -77,7 +77,7 @@ class ServedTable:
     opened: Callable[[], AbstractContextManager[Workspace]] = field(repr=False)
     files: tuple[str, ...] = ()
     probe: Callable[[], bool] = field(default=lambda: True, repr=False)
-    computed: Mapping[str, str] = field(default_factory=dict, repr=False)
+    computed: frozenset[str] = field(default=frozenset(), repr=False)
     unread: frozenset[str] = field(default=frozenset(), repr=False)
 
     def column(self, name: object) -> Column:
@@ -90,7 +90,7 @@ class ServedTable:
         for column in counting.columns:
             name = column.engine_name or column.name or ""
             if name in self.computed:
-                raise not_of_the_row(name, self.computed[name])
+                raise not_of_the_row(name)
         self.query(counting)
 
     def _permit(self, columns: Sequence[Column]) -> None:

@@ -11,7 +11,7 @@ from flexdp._core.faults import FaultError
 from flexdp._core.text import safe_repr
 from flexdp.errors import FlexdpError, InputError, UnavailableError
 from flexdp.tables.plans.refusal import checked
-from flexdp.tables.plans.sqlite import check_view
+from flexdp.tables.plans.sqlite import check_stored
 from flexdp.tables.sql.privileges import unread_columns
 from flexdp.tables.sql.served_table import Ask, Described, ServedTable, check_name, no_table
 from flexdp.tables.sqlite.dialect import SQLITE
@@ -35,14 +35,14 @@ def open_sqlite(source: Any, table: object, *, rows_are_records: bool = False) -
         files = (_checked(str(source)),)
         work, workspace = partial(on_file, files[0]), partial(file_workspace, files[0])
 
-    computed: dict[str, str] = {}
+    computed: set[str] = set()
     unread: set[str] = set()
 
     def look(ask: Ask) -> Described:
         found = describe(ask, wanted)
         unread.update(unread_columns(ask, *found, SQLITE.identifier))  # an authorizer may refuse some
         if not rows_are_records:
-            checked(lambda: computed.update(_check_view(ask, wanted)))
+            checked(lambda: computed.update(_computed(ask, wanted)))
         return found
 
     try:
@@ -73,7 +73,7 @@ def open_sqlite(source: Any, table: object, *, rows_are_records: bool = False) -
         execute,
         lambda: workspace(check),
         files,
-        computed=computed,
+        computed=frozenset(computed),
         unread=frozenset(unread),
     )
 
@@ -101,12 +101,12 @@ def _names(ask: Ask) -> list[str]:
     return [str(row[0]) for row in ask(f"SELECT name FROM sqlite_master WHERE {where} ORDER BY name LIMIT 13")]
 
 
-def _check_view(ask: Ask, table: str) -> dict[str, str]:
-    """Refuse a view whose rows are not records; return the columns of a table that need not be of their row."""
+def _computed(ask: Ask, table: str) -> set[str]:
+    """Refuse what is no stored table; return the columns that are computed when they are read."""
     schema, dot, rest = table.partition(".")
     plain = not dot or ask(f"SELECT 1 FROM pragma_table_xinfo({SQLITE.text(table)}) LIMIT 1")
     name, among = (table, "") if plain else (rest, schema)
-    return check_view(ask, name, among, SQLITE.text, SQLITE.identifier)
+    return check_stored(ask, name, among, SQLITE.text)
 
 
 def _checked(path: str) -> str:
