@@ -1,4 +1,4 @@
-"""Columns of stored tables that are computed when they are read: those that are not of their row are refused."""
+"""Columns of stored tables that are computed when they are read are refused without a word."""
 
 from __future__ import annotations
 
@@ -54,19 +54,7 @@ def maria(mariadb_address: str) -> Iterator[tuple[Any, Run]]:
         run("DROP DATABASE computed")
 
 
-NOT_OF_THE_ROW = [
-    "rand()", "x + uuid_short()", "connection_id()", "@seen", "@seen := coalesce(@seen, 0) + x", "@@server_id",
-    "length(user())", "length(uuid())", "sysdate()", "default(x)", "length(encrypt('a'))", "length(database())",
-    "CASE WHEN x > 1 THEN rand ( ) ELSE 0 END", "coalesce(x, length(current_role()))", "x + length(sys_guid())",
-]  # fmt: skip
-OF_THE_ROW = [
-    "x + 1", "abs(x) + greatest(x, 2) * (x - 1) / 2", "CASE WHEN (x > 1) AND NOT (x IN (3, 4)) THEN 2 ELSE 3 END",
-    "if(x > 1, round(x, 1), ifnull(x, 0))", "length('rand()') + length('it''s \\\\') + length('@seen')",
-    "timestampdiff(YEAR, d, curdate()) * 0 + year(d)", "extract(month FROM d) + dayofmonth(d + interval 1 day)",
-    "cast(x AS decimal(10, 2))", "length(concat(cast(x AS char(20)), upper(c), trim(BOTH 'a' FROM c)))",
-    "x DIV 2 + x MOD 2", "c LIKE '50!%' ESCAPE '!'", "c REGEXP '^a' OR c IS NULL", "json_value(c, '$.a')",
-    "length(convert(c USING latin1)) + x BETWEEN 1 AND 2", "`rand` + 1", "now() > d", "length(c COLLATE utf8mb4_bin)",
-]  # fmt: skip
+COMPUTED = ["rand()", "x + uuid_short()", "@seen := coalesce(@seen, 0) + x", "length(uuid())", "x + 1", "now() > d"]
 
 
 def made(run: Run, expression: str, kind: str = "VIRTUAL", table: str = "TABLE") -> None:
@@ -78,8 +66,8 @@ def made(run: Run, expression: str, kind: str = "VIRTUAL", table: str = "TABLE")
     )
 
 
-@pytest.mark.parametrize("expression", NOT_OF_THE_ROW)
-def test_a_virtual_column_of_mariadb_that_is_not_of_its_row(maria: tuple[Any, Run], expression: str) -> None:
+@pytest.mark.parametrize("expression", COMPUTED)
+def test_a_virtual_column_of_mariadb(maria: tuple[Any, Run], expression: str) -> None:
     con, run = maria
     for table in ("TABLE", "TEMPORARY TABLE"):
         made(run, expression, table=table)
@@ -88,16 +76,6 @@ def test_a_virtual_column_of_mariadb_that_is_not_of_its_row(maria: tuple[Any, Ru
         refused((con, "t"), "z", derive={"z": "x + y"})
         assert bars_of((con, "t"), rows_are_records=True) is not None
         assert bars_of((con, "t"), "x") == {(1,): 1, (2,): 1, (3,): 1}, "the other columns are as they are"
-
-
-@pytest.mark.parametrize("expression", OF_THE_ROW)
-def test_a_virtual_column_of_mariadb_that_is_of_its_row(maria: tuple[Any, Run], expression: str) -> None:
-    con, run = maria
-    made(run, expression)
-    whole = bars_of((con, "t"))
-    assert whole == bars_of((con, "t"), rows_are_records=True)
-    run("DELETE FROM t WHERE x = 1")
-    assert moved(whole, bars_of((con, "t"))) <= 1, "one record, one row"
 
 
 def test_what_one_record_does_to_a_variable_of_mariadb(maria: tuple[Any, Run]) -> None:
@@ -110,17 +88,6 @@ def test_what_one_record_does_to_a_variable_of_mariadb(maria: tuple[Any, Run]) -
         found.append(bars_of((con, "t"), rows_are_records=True))
         run("DELETE FROM t WHERE x = 1")
     assert moved(*found) > 1
-
-
-def test_a_column_of_mariadb_that_is_computed_from_a_computed_one(maria: tuple[Any, Run]) -> None:
-    con, run = maria
-    run(
-        "CREATE TABLE t (x DOUBLE, a DOUBLE AS (x + rand()) VIRTUAL, b DOUBLE AS (2 * A) VIRTUAL, y DOUBLE AS (b + 1) "
-        "VIRTUAL, z DOUBLE AS (x + 1) VIRTUAL)"
-    )
-    for column in ("a", "b", "y"):
-        refused((con, "t"), column)
-    assert bars_of((con, "t"), "z") == {}
 
 
 def test_stored_columns_of_mariadb_are_of_their_row(maria: tuple[Any, Run]) -> None:
@@ -145,19 +112,11 @@ def test_functions_of_users_are_refused_by_mariadb_itself(maria: tuple[Any, Run]
             made(run, expression)
 
 
-def test_how_the_session_prints_names_does_not_matter(maria: tuple[Any, Run]) -> None:
-    con, run = maria
-    made(run, "x + rand()")
-    run("SET SESSION sql_quote_show_create = 0", "SET SESSION sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'")
-    refused((con, "t"))
-    assert run("SELECT @@sql_quote_show_create, @@sql_mode") == ((0, "ANSI_QUOTES,NO_BACKSLASH_ESCAPES"),)
-
-
 def test_a_table_of_mariadb_that_changes_is_not_counted(maria: tuple[Any, Run]) -> None:
     con, run = maria
-    made(run, "x + 1")
+    made(run, "x + 1", "STORED")
     (question,) = prepare((con, "t"), "y", width=1).questions
-    run("ALTER TABLE t MODIFY y DOUBLE AS (x + rand()) VIRTUAL")
+    run("ALTER TABLE t DROP COLUMN y, ADD COLUMN y DOUBLE AS (x + rand()) VIRTUAL")
     with pytest.raises(flexdp.DataError):
         question.table.count(question.counting)
 
@@ -219,19 +178,14 @@ def test_a_column_that_was_added_to_a_table_of_clickhouse(house: tuple[Any, Run]
         found.append(bars_of((con, "late.t"), rows_are_records=True))
     assert moved(*found) > 1, "without the first record, all others move"
     for expression in (
-        "rand()", "x - rowNumberInBlock()", "x + blockNumber()", "getSetting('max_threads')", "x + sleepEachRow(0)",
-        "if(x > 1, rand ( ), 0)", '"rand"()',
+        "rand()", "x - rowNumberInBlock()", "if(x > 1, rand ( ), 0)", '"rand"()', "x + 1", "toYear(today())",
     ):  # fmt: skip
         table(0, expression)
         refused((con, "late.t"))
         refused((con, "late.t"), "z")
         refused((con, "late.t"), "x", where="z > 0")
         assert bars_of((con, "late.t"), "x") == {(i,): 1 for i in range(20)}
-    for expression in (
-        "x + 1",
-        "if(x > 1 AND (c IN ('a', 'rand()')), toYear(today()), length(concat(c, 'it''s')))",
-        "5",
-    ):
+    for expression in ("5", "-2.5"):
         table(0, expression)
         assert bars_of((con, "late.t")) == bars_of((con, "late.t"), rows_are_records=True)
     run("CREATE OR REPLACE FUNCTION numbered AS (a) -> a - rowNumberInAllBlocks()")
@@ -271,22 +225,17 @@ def lite(definition: str, rows: int = 5) -> sqlite3.Connection:
     "definition",
     [
         "y REAL AS (running(x))", "y REAL GENERATED ALWAYS AS (x + RUNNING /* of */ (x)) VIRTUAL",
-        'y REAL AS ("running"(x))', "'y' REAL AS ([running](x))",
-        "y REAL AS (abs(x))", "y REAL AS (x LIKE 'a')", "y REAL AS (c REGEXP 'a')",
-        "y REAL AS (c = 'b' COLLATE mine)", "d TEXT COLLATE mine, y REAL AS (d = c)", "y REAL AS (é(x))",
-        "a REAL AS (running(x)) VIRTUAL, b REAL AS (a * 2) STORED, y REAL AS (A + 1)",
+        "'y' REAL AS ([running](x))", "y REAL AS (abs(x))", "y REAL AS (x LIKE 'a')",
+        "y REAL AS (c = 'b' COLLATE mine)",
+        "a REAL AS (running(x)) VIRTUAL, b REAL AS (a * 2) STORED, y REAL AS (A + 1)", "y REAL AS (x + 1)",
     ],
 )  # fmt: skip
-def test_a_computed_column_of_sqlite_that_calls_the_callers_code(definition: str) -> None:
+def test_a_computed_column_of_sqlite(definition: str) -> None:
     con = lite(definition)
-    assert "a function that somebody has written" in refused((con, "t"))
+    refused((con, "t"))
     refused((con, "t"), "x", where="y > 0")
     assert bars_of((con, "t"), rows_are_records=True) is not None
     assert len(bars_of((con, "t"), "x")) == 5
-    con.execute("CREATE VIEW v AS SELECT x, y FROM t")
-    refused((con, "v"))
-    refused((con, "v"), "x")
-    assert bars_of((con, "v"), rows_are_records=True) is not None
 
 
 def test_what_one_record_does_to_a_running_sum_in_sqlite() -> None:
@@ -299,16 +248,9 @@ def test_what_one_record_does_to_a_running_sum_in_sqlite() -> None:
     assert moved(*found) > 1
 
 
-@pytest.mark.parametrize(
-    "definition",
-    [
-        "y REAL AS (x + 1)", "y REAL AS (running(x)) STORED", "running REAL, y REAL AS (running + x)",
-        "y REAL AS (length('running(') + max(x, 1)), CHECK (running(x) > 0)", "y REAL AS (x) -- running(x)",
-        "y REAL AS (cast(x AS INTEGER) IN (1, 2)), z REAL AS (running(x))", "y REAL AS (c = 'a' COLLATE nocase)",
-    ],
-)  # fmt: skip
-def test_a_computed_column_of_sqlite_that_is_of_its_row(definition: str) -> None:
-    con = lite(definition + "\n")
+@pytest.mark.parametrize("definition", ["y REAL AS (running(x)) STORED", "y REAL, z REAL AS (running(x))"])
+def test_stored_columns_of_sqlite_are_of_their_row(definition: str) -> None:
+    con = lite(definition)
     whole = bars_of((con, "t"))
     assert whole == bars_of((con, "t"), rows_are_records=True)
     con.execute("DELETE FROM t WHERE x = 1")

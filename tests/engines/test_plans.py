@@ -129,7 +129,7 @@ def test_what_a_view_of_postgres_may_not_call(psycopg_connection: Any) -> None:
         con.commit()
         assert "GROUP BY" in flexdp.query((con, "calling"), "y", width=1)
     for catalogue in ("pg_class", "pg_catalog.pg_statistic", "information_schema.sql_features"):
-        with pytest.raises(InputError, match="a table of the server itself"):
+        with pytest.raises(InputError, match="rows need not be records"):
             flexdp.query((con, catalogue), None, width=1)
     con.execute("DROP VIEW calling")
     con.execute("DROP OPERATOR === (float8, float8)")
@@ -226,7 +226,7 @@ def test_frames_of_spark(spark: Any, tmp_path: Any) -> None:
     for name, made in twice.items():
         once = stored if "link" not in name else spark.read.parquet(file)
         assert made.count() > once.count(), name
-        with pytest.raises(InputError, match="the same file twice"):
+        with pytest.raises(InputError, match="rows need not be records"):
             flexdp.query(made, "x", width=1)
     more["number in a file"] = stored.select(f.col("_metadata.row_index").alias("y"))
     for made in more.values():
@@ -268,7 +268,7 @@ def test_variables_and_python_sources_of_spark(spark: Any) -> None:
     assert moved(moving, bars(spark.sql(made["by text"]), rows_are_records=True)) > 10
     _python_source(spark)
     for source in (spark.read.format("centred").load(), spark.read.format("centred").load().select("y")):
-        with pytest.raises(InputError, match="a source that computes its rows"):
+        with pytest.raises(InputError, match="rows need not be records"):
             flexdp.query(source, "y", width=1)
 
 
@@ -291,48 +291,3 @@ def _python_source(session: Any) -> None:
             return Reader()
 
     session.dataSource.register(Centred)
-
-
-@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_paths_of_a_server_of_spark() -> None:
-    """The client cannot look at them, so several must be written so that none can be another."""
-    from pyspark.sql.connect.proto import relations_pb2
-
-    from flexdp.tables.plans.connect import check_message
-
-    def passes(*paths: str) -> bool:
-        plan = relations_pb2.Relation()
-        plan.read.data_source.format = "parquet"
-        plan.read.data_source.paths.extend(paths)
-        try:
-            check_message(plan, lambda _: True, lambda _: True)
-        except InputError as refusal:
-            assert "the same file twice" in str(refusal)
-            return False
-        return True
-
-    for one in (
-        ["/d/t"],
-        ["/d/*"],
-        ["/d/t", "/d/tt"],
-        ["/d/t", "/d/t-u", "/d/u"],
-        ["s3://b/t", "s3://b/u"],
-        ["t", "u"],
-    ):
-        assert passes(*one), one
-    for other in (
-        "/d/t",
-        "/d/./t",
-        "/d//t",
-        "//d/t",
-        "/d/x/../t",
-        "/d/*",
-        "/d",
-        "/",
-        "/d/t/u",
-        "file:/d/t",
-        "d/t",
-        "/d/{t,u}",
-    ):
-        assert not passes("/d/t", other), other
-        assert not passes(other, "/d/t-u", "/d/t"), other

@@ -162,7 +162,7 @@ def test_foreign_partitions_and_children_of_postgres(psycopg_connection: Any) ->
         con.execute("CREATE FOREIGN TABLE split_far PARTITION OF split_more FOR VALUES FROM (10) TO (20) SERVER away")
         con.execute("CREATE FOREIGN TABLE grandchild () INHERITS (child) SERVER away")
         for name in ("split", "split_more", "parent", "child", "over_split"):
-            with pytest.raises(InputError, match="a table of another server"):
+            with pytest.raises(InputError, match="rows need not be records"):
                 flexdp.query((con, name), "x", width=1)
         assert "GROUP BY" in flexdp.query((con, "split_near"), "x", width=1)
     finally:

@@ -401,9 +401,9 @@ def test_relations_over_text_files_and_frames_of_pandas_are_refused(texts: tuple
         (con, "kept"),
         con.sql("FROM kept WHERE \"READ_JSON\" = 'READ_CSV'"),
         con.sql("FROM kept WHERE \"READ_JSON\" || x <> 'Function: READ_CSV'"),
-        (con, "arrow"),
     ):
         assert tally(source, "x") == {(1,): 1, (2,): 1}
+    assert tally((con, "arrow"), "x", rows_are_records=True) == {(1,): 1, (2,): 1}
 
 
 def test_a_notebook_shows_no_plan_and_refuses_the_same(

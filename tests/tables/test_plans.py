@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -57,11 +56,10 @@ IN_DUCKDB = [
     "SELECT y FROM numbered", "SELECT x + y AS y FROM drawn_columns", "SELECT y FROM main.same_name",
     "SELECT y FROM another.same_words",
     "SELECT overloaded(x, 1) AS y FROM t", "SELECT estimated_size::DOUBLE AS y FROM duckdb_tables()",
-    "SELECT reltuples::DOUBLE AS y FROM pg_class",
+    "SELECT reltuples::DOUBLE AS y FROM pg_class", "SELECT x AS y FROM t UNION ALL SELECT x FROM other",
 ]  # fmt: skip
 ALSO_IN_DUCKDB = [
-    "SELECT x AS y FROM t UNION ALL SELECT x FROM other", "SELECT more(x) AS y FROM t",
-    "SELECT list_sum([x, k]) AS y FROM t", "WITH a AS (SELECT x AS y FROM t) FROM a",
+    "SELECT more(x) AS y FROM t", "SELECT list_sum([x, k]) AS y FROM t", "WITH a AS (SELECT x AS y FROM t) FROM a",
     "SELECT x AS y FROM t WHERE now() > DATE '2020-01-01' AND 'random' || x <> 'nextval'",
     "SELECT x AS y FROM t WHERE today() > DATE '2020-01-01' AND current_database() <> current_schema()",
     "SELECT y FROM doubled",
@@ -151,7 +149,7 @@ def test_relations_of_duckdb_that_are_refused(text: str) -> None:
 
 
 def test_a_connection_with_locked_settings_gives_its_tables() -> None:
-    """Its plans cannot be shown, so that queries are refused, by the name of the setting."""
+    """Its plans cannot be shown, so that all of its queries are refused."""
     con = duckdb.connect()
     fill_duckdb(con)
     con.execute("CREATE VIEW v AS SELECT x AS y FROM t WHERE x > 3")
@@ -160,11 +158,8 @@ def test_a_connection_with_locked_settings_gives_its_tables() -> None:
     con.execute("SET lock_configuration = true")
     assert bars((con, "stored")) == bars((con, "v"), rows_are_records=True) != {}
     for source in ((con, "v"), con.sql("SELECT x AS y FROM t LIMIT 3")):
-        with pytest.raises(InputError, match="configuration is locked") as refusal:
-            prepare(source, "y", width=1)
-        assert "rows_are_records=True" in str(refusal.value)
-    with pytest.raises(InputError, match="randomness"):
-        prepare((con, "drawn"), "y", width=1)
+        refused(source)
+    refused((con, "drawn"))
 
 
 @pytest.mark.parametrize("text", [*PASSED, *ALSO_IN_DUCKDB])
@@ -176,134 +171,51 @@ def test_relations_of_duckdb_that_pass(text: str) -> None:
     assert bars((con, "v")) == bars(con.sql(text)) == bars((con, "v"), rows_are_records=True)
 
 
-@pytest.mark.parametrize("text", REFUSED)
-def test_views_of_sqlite_that_are_refused(text: str) -> None:
-    con = opened()
-    fill(con)
-    con.execute(f"CREATE VIEW v AS {text}")
-    refused((con, "v"))
-    con.execute('CREATE TEMP VIEW "out er" AS SELECT * FROM v')
-    refused((con, "out er"))
-
-
-@pytest.mark.parametrize("text", IN_SQLITE)
-def test_more_views_of_sqlite_that_are_refused(text: str) -> None:
+@pytest.mark.parametrize("text", [*REFUSED, *IN_SQLITE, *PASSED])
+def test_views_of_sqlite_are_refused(text: str) -> None:
+    """SQLite shows no plan of nodes, so that all of its views need a word."""
     con = opened()
     fill(con)
     con.execute("CREATE TABLE ids (k INTEGER PRIMARY KEY AUTOINCREMENT)")
     con.execute("CREATE VIRTUAL TABLE words USING fts5(x)")
     con.execute("CREATE VIRTUAL TABLE counted USING fts5vocab(words, row)")
     con.create_function("regexp", 2, max)
-    con.create_function("length", 1, abs)  # in the place of the built-in one
-    con.create_function("min", 2, min)
-    con.execute(f"CREATE TEMP VIEW v AS {text}")
-    refused((con, "v"))
-    con.execute("CREATE TABLE computed (x REAL, y REAL AS (x * 2))")  # of one row each
-    assert bars((con, "computed")) == {}
+    for view in ("VIEW v", 'TEMP VIEW "out er"'):
+        con.execute(f"CREATE {view} AS {text}")
+        refused((con, view.split(maxsplit=view.count("TEMP") + 1)[-1].strip('"')))
+    if text in PASSED:
+        assert bars((con, "v"), rows_are_records=True)
 
 
-REASONS = {
-    "SELECT x AS y FROM t LIMIT 3": "a limit",
-    "SELECT y FROM (SELECT x AS y FROM t LIMIT 3)": "a limit",
-    "SELECT x AS y FROM t GROUP BY k": "an aggregate",
-    "SELECT avg(x) AS y FROM t": "an aggregate",
-    "SELECT char(x) AS y FROM t": "a function that may depend on more than one row",
-    "SELECT x AS y FROM t UNION SELECT x FROM other": "a UNION",
-    "SELECT x AS y FROM t EXCEPT SELECT x FROM other": "EXCEPT",
-    "SELECT a.x AS y FROM t AS a LEFT JOIN other USING (k)": "a join",
-    "SELECT a.x AS y FROM t AS a, other": "a join",
-    "SELECT x AS y FROM t WHERE k IN (SELECT k FROM other)": "a subquery",
-    "WITH RECURSIVE a(y) AS (SELECT x FROM t UNION ALL SELECT y + 1 FROM a WHERE y < 3) SELECT y FROM a": "a recursion",
-    "SELECT value AS y FROM json_each('[1]')": "a function that makes rows",
-}
-ALSO_IN_SQLITE = [
-    "SELECT max(x, k, coalesce(k, 3)) AS y FROM t", "SELECT y FROM (SELECT x AS y FROM t WHERE k > 1) AS a ORDER BY y",
-    "WITH a AS (SELECT x AS y, k FROM t), b(y) AS NOT MATERIALIZED (SELECT y FROM A WHERE k > 1) SELECT y FROM b",
-    "SELECT x AS y FROM t NOT INDEXED WHERE k > 1", "SELECT x AS y FROM t AS a INDEXED BY by_k WHERE k > 1",
-    'WITH "t" AS (SELECT x AS "a ""b" FROM main.t) SELECT [a "b] AS y FROM (t)',
-    "SELECT y FROM (SELECT * FROM shifted)",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "reason"), REASONS.items())
-def test_views_of_sqlite_are_refused_with_the_true_reason(text: str, reason: str) -> None:
+def test_tables_of_sqlite_whose_rows_are_computed() -> None:
     con = opened()
     fill(con)
-    con.execute(f"CREATE VIEW v AS {text}")
-    assert f"it has {reason}" in refused((con, "v"))
+    con.execute("CREATE TABLE ids (y INTEGER PRIMARY KEY AUTOINCREMENT)")
+    con.execute("CREATE VIRTUAL TABLE words USING fts5(y)")
+    con.execute("CREATE VIRTUAL TABLE counted USING fts5vocab(words, row)")
+    for name in ("words", "counted", "sqlite_sequence", "sqlite_schema"):
+        with pytest.raises(InputError, match="rows need not be records"):
+            flexdp.query((con, name), None, width=1)
+    assert bars((con, "ids")) == {}
 
 
-def test_names_in_views_of_sqlite_are_looked_up_where_sqlite_does() -> None:
-    """In its own database for a view of main or of an attached one, in temp first for a view of temp."""
+def test_names_are_looked_up_where_sqlite_does() -> None:
+    """A name without its database is that of temp first, then of main, then of what is attached."""
     con = sqlite3.connect(":memory:")
     con.execute("ATTACH ':memory:' AS other")
     for place in ("main", "other"):
         con.execute(f"CREATE TABLE {place}.t (x INTEGER)")
-        con.executemany(f"INSERT INTO {place}.t VALUES (?)", [(i,) for i in range(9)])
-        con.execute(f"CREATE VIEW {place}.base AS SELECT x - (SELECT CAST(avg(x) AS INTEGER) FROM t) AS x FROM t")
-        con.execute(f"CREATE VIEW {place}.v AS SELECT x FROM base")
-        con.execute(f"CREATE VIEW {place}.fine AS SELECT x FROM plain")
-        con.execute(f"CREATE TABLE {place}.plain (x INTEGER)")
-    con.execute("CREATE TEMP TABLE base (x INTEGER)")
-    con.execute("CREATE TEMP VIEW plain AS SELECT x - (SELECT max(x) FROM main.t) AS x FROM main.t")
-    con.execute("CREATE TEMP VIEW over_table AS SELECT x FROM base")
-    con.execute("CREATE TEMP VIEW over_view AS SELECT x FROM plain")
-    con.execute("CREATE TEMP VIEW over_main AS SELECT x FROM main.v")
-    con.execute("CREATE TEMP VIEW elsewhere AS SELECT x FROM t")
-    before = con.execute("SELECT x FROM v").fetchall()
-    con.execute("INSERT INTO main.t VALUES (1000)")
-    assert not set(before) & set(con.execute("SELECT x FROM v").fetchall()), "v reads main.base: every row has moved"
-    for refused in ("v", "main.v", "other.v", "over_view", "temp.over_view", "over_main"):
-        with pytest.raises(InputError, match="it has a subquery"):
-            flexdp.query((con, refused), "x", width=1)
-    for passed in ("fine", "main.fine", "other.fine", "over_table", "temp.over_table", "elsewhere", "temp.elsewhere"):
-        assert "GROUP BY" in flexdp.query((con, passed), "x", width=1)
-
-
-def test_a_view_of_sqlite_over_names_that_differ_in_case() -> None:
-    """Only ASCII letters are compared without their case, so that the second name is that of the view."""
-    con = opened()
-    fill(con)
-    con.execute('CREATE VIEW "é" AS SELECT x - avg(x) OVER () AS y FROM t')
-    con.execute('CREATE VIEW v AS WITH "É" AS (SELECT x AS y FROM t) SELECT y FROM "é"')
-    refused((con, "v"))
-
-
-@pytest.mark.parametrize("blank", ["\u00a0", "\u2003", "\u3000"])
-def test_a_view_of_sqlite_over_a_name_that_ends_in_a_blank_of_unicode(blank: str) -> None:
-    """To SQLite it is part of the name, so that another view is meant than the table before it."""
-    con = opened()
-    fill(con)
-    con.execute(f"CREATE VIEW t{blank} AS SELECT x - avg(x) OVER () AS x FROM t")
-    con.execute(f"CREATE VIEW v AS SELECT x AS y FROM t{blank}")
-    before = con.execute("SELECT y FROM v").fetchall()
-    con.execute("INSERT INTO t (x) VALUES (1000)")
-    assert not set(before) & set(con.execute("SELECT y FROM v").fetchall()), "every row has moved"
-    refused((con, "v"))
-
-
-@pytest.mark.parametrize("text", ALSO_IN_SQLITE)
-def test_more_views_of_sqlite_that_pass(text: str) -> None:
-    """One more record makes one more row."""
-    found = []
-    for rows in (9, 10):
-        con = opened()
-        fill(con, rows)
-        con.execute("CREATE INDEX by_k ON t (k)")
-        con.execute(f"CREATE VIEW v AS {text}")
-        found.append(bars((con, "v")))
-        assert found[-1] == bars((con, "v"), rows_are_records=True)
-    assert moved(*found) == 1
-
-
-@pytest.mark.parametrize("text", PASSED)
-def test_views_of_sqlite_that_pass(text: str) -> None:
-    con = opened()
-    fill(con)
-    con.execute(f"CREATE VIEW v (y) AS {text} -- as it is; LIMIT 3")
-    assert bars((con, "v"))
-    con.execute('CREATE TEMP VIEW "out er" AS SELECT y FROM main.v')
-    assert bars((con, "out er")) == bars((con, "v"))
+        con.execute(f"CREATE TABLE {place}.hidden (x INTEGER)")
+    con.execute("CREATE VIEW other.far AS SELECT x FROM t")
+    con.execute("CREATE TABLE main.far (x INTEGER)")
+    con.execute("CREATE VIEW main.near AS SELECT x FROM t")
+    con.execute("CREATE TEMP TABLE near (x INTEGER)")
+    con.execute("CREATE TEMP VIEW hidden AS SELECT x - (SELECT max(x) FROM main.t) AS x FROM main.t")
+    for name in ("hidden", "HIDDEN", "temp.hidden", "other.far", "main.near", "Other.Far"):
+        with pytest.raises(InputError, match="rows need not be records"):
+            flexdp.query((con, name), "x", width=1)
+    for name in ("t", "main.t", "other.t", "main.hidden", "other.hidden", "far", "near", "temp.near", "NEAR"):
+        assert "GROUP BY" in flexdp.query((con, name), "x", width=1)
 
 
 DAY = dt.datetime(2024, 5, 3, 10, 30)
@@ -392,13 +304,10 @@ def test_a_lazy_frame_that_numbers_stored_categories_is_refused(tmp_path: Any) -
     refused(frame.lazy().select(y=pl.col("s").struct.field("c").cast(pl.UInt32)))
 
 
-def test_casts_are_refused_where_polars_does_not_show_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = pl.LazyFrame({"x": [1.5, 2.5]}).select(y=pl.col("x").cast(pl.Int64))
-    assert bars(made)
-    kept = ("collect_schema", "describe_plan", "with_optimizations", "optimization_toggle")
-    shown = {name: getattr(made._ldf, name) for name in kept if hasattr(made._ldf, name)}
-    monkeypatch.setattr(made, "_ldf", SimpleNamespace(**shown))  # without visit
-    refused(made)
+def test_a_lazy_frame_of_which_polars_shows_no_nodes_is_refused(tmp_path: Path) -> None:
+    pl.DataFrame({"y": [1.5, 2.5]}).write_ipc(tmp_path / "y.arrow")
+    refused(pl.scan_ipc(tmp_path / "y.arrow"))
+    assert bars(pl.scan_ipc(tmp_path / "y.arrow"), rows_are_records=True)
 
 
 @pytest.mark.parametrize("name", FRAMES)
@@ -467,7 +376,7 @@ TWICE_IN_DUCKDB = [
 ONCE_IN_DUCKDB = {
     "'t.parquet'": 2, '"t.parquet"': 2, "read_parquet('t.parquet')": 2, "read_parquet(['t.parquet', 'u.parquet'])": 4,
     "parquet_scan('part/?.parquet', filename = true) -- all of them": 6, "read_parquet('part')": 6,
-    "(FROM read_parquet /* the */ (['t.parquet', 'part/[ab].parquet']))": 6, "'v, w.parquet'": 2,
+    "(FROM read_parquet( ['t.parquet', 'part/[ab].parquet']))": 6, "'v, w.parquet'": 2,
 }  # fmt: skip
 
 
@@ -480,8 +389,7 @@ def test_relations_that_may_read_a_file_twice(files: str) -> None:
     con.execute("CREATE MACRO doubled(file) AS TABLE FROM read_parquet([file, file])")
     relation = con.sql(f"SELECT y FROM {files}")
     assert sum(bars(relation, rows_are_records=True).values()) == 4, "two records, twice"
-    message = refused(relation)
-    assert "same file twice" in message or "getvariable" in files or "another query" in message
+    refused(relation)
     con.execute(f"CREATE VIEW v AS SELECT y FROM {files}")
     refused((con, "v"))
 
@@ -508,11 +416,18 @@ def test_what_the_text_of_a_relation_does_not_show() -> None:
     refused(con.sql("SELECT y FROM twice"))
     refused(con.sql("SELECT y FROM twice -- FROM 'u.parquet'"))
     refused(con.sql("SELECT y FROM drawn"))
+    moving = pl.LazyFrame({"y": [1.0, 2.0]}).select(y=pl.col("y") - pl.col("y").mean())
+    assert moving is not drawn
+    for name in ("arrow", "moving"):  # DuckDB shows of both that they are Arrow streams
+        refused(con.sql(f"SELECT y FROM {name}"))
+    con.register("registered", arrow)
+    refused((con, "registered"))
     refused(con.sql("FROM read_parquet($1)", params=[["t.parquet", "t.parquet"]]))
     refused(con.from_parquet(["t.parquet", "t?parquet"]))
     with pytest.raises(InputError, match="is a relation over a pandas frame"):
         bars(con.sql("SELECT y FROM frame WHERE y > 0"))
-    assert sum(bars(con.sql("SELECT y FROM arrow")).values()) == len(frame) == len(arrow)
+    vouched = bars(con.sql("SELECT y FROM arrow"), rows_are_records=True)
+    assert sum(vouched.values()) == len(frame) == len(arrow)
     assert sum(bars(con.from_parquet(["t.parquet", "u.parquet"]).filter("y > 1")).values()) == 2
     con.execute("CREATE MACRO list_value(a) AS list_concat(string_split(a, '|'), string_split(a, '|'))")
     own = con.sql("FROM read_parquet(list_value('t.parquet'))")
@@ -541,7 +456,7 @@ def test_lazy_frames_that_may_read_a_file_twice(name: str) -> None:
     given = TWICE_IN_POLARS[name]
     lazy = pl.scan_parquet([file.read_bytes() for file in given] if "in memory" in name else given)
     assert sum(bars(lazy, rows_are_records=True).values()) >= 4
-    assert "same file twice" in refused(lazy.filter(pl.col("y") > 0))
+    refused(lazy.filter(pl.col("y") > 0))
 
 
 @pytest.mark.usefixtures("folder")

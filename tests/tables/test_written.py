@@ -307,10 +307,11 @@ def test_ways_of_writing_texts_are_refused_where_no_text_is_read(tmp_path: Path,
     feather.write_feather(table, tmp_path / "t.feather")
     frame = pl.DataFrame(TYPED)
     con = duckdb.connect()
+    con.from_arrow(table).create("stored")
     source: Any = {
         "parquet": tmp_path / "t.parquet", "feather": tmp_path / "t.feather", "polars": frame, "lazy": frame.lazy(),
         "pyarrow": table, "pandas": table.to_pandas(types_mapper=pd.ArrowDtype), "numpy": np.array([1.5, 2.5]),
-        "duckdb": con.from_arrow(table),
+        "duckdb": con.table("stored"),
     }[name]  # fmt: skip
     x = None if name == "numpy" else "x"
     for way in OF_TEXTS:

@@ -21,8 +21,7 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError, P
 from flexdp.tables.counting import Counting
 from flexdp.tables.declared import Column
-from flexdp.tables.plans.computed import not_of_the_row
-from flexdp.tables.plans.refusal import not_records
+from flexdp.tables.plans.refusal import not_of_the_row, not_records
 from flexdp.tables.session import Session
 from flexdp.tables.source import Source
 from flexdp.tables.sql.check_query import (
@@ -51,14 +50,14 @@ _MOST_CHECKED = 500  # by one statement: PostgreSQL returns at most 1664 columns
 class Described:
     """A table as an engine describes it. If it is described otherwise when it is read, nothing is released.
 
-    ``doubtful`` are columns that may be computed from more than their row, each with the reason why it is refused; the
-    rows of a table that is not ``stored`` are made by a definition, which is checked again before each read.
+    The rows of a table that is not ``stored`` are made by a definition, which is checked again before each read; its
+    ``computed`` columns are computed when they are read, perhaps from more than their row.
     """
 
     name: str  # as it stands in FROM
     columns: tuple[Column, ...]
     stored: bool = True
-    doubtful: Mapping[str, str] = field(default_factory=dict)
+    computed: frozenset[str] = frozenset()
 
 
 class Pool(ABC):
@@ -122,7 +121,7 @@ class Engine(ABC):
     def admit(self, session: Any, found: Described, *, vouched: bool) -> None:  # noqa: ARG002
         """Refuse a table whose rows need not be records, unless the caller has ``vouched`` for them."""
         if not (found.stored or vouched):
-            raise not_records("a definition of its own")
+            raise not_records()
 
     def unread(self, session: Any, found: Described) -> frozenset[str]:
         """Return the columns that the connection may not read, without reading a record."""
@@ -235,8 +234,8 @@ class ServedSource(Source):
         self._permit(counting.columns)
         for column in counting.columns:
             name = _own_name(column)
-            if name in self.found.doubtful and not self.vouched:
-                raise not_of_the_row(name, self.found.doubtful[name])
+            if name in self.found.computed and not self.vouched:
+                raise not_of_the_row(name)
         super().check(counting)
 
     def check_copies(self) -> None:

@@ -14,7 +14,6 @@ from flexdp.tables.declared import no_column
 from flexdp.tables.frames.batches import Batches
 from flexdp.tables.frames.source import FrameSource
 from flexdp.tables.plans.polars import check_lazy
-from flexdp.tables.plans.refusal import not_records
 
 __all__ = ["open_polars"]
 
@@ -85,26 +84,6 @@ def _in_ticks(frame: Any, times: Mapping[str, str]) -> Any:
     return frame.cast({name: int for name in times if name in frame.collect_schema().names()})
 
 
-def _stored_types(source: Any) -> list[str]:
-    """Return the types of the columns that a lazy frame scans, nested ones written out.
-
-    The description of a plan has no types. Its nodes have, as polars shows them to engines that run plans.
-    """
-    found: list[str] = []
-    try:
-        nodes = source._ldf.visit()
-        waiting = [nodes.get_node()]
-        for node in waiting:  # which grows
-            nodes.set_node(node)
-            found += map(str, nodes.get_schema().values())
-            waiting += nodes.get_inputs()
-    except Exception:  # noqa: BLE001  (its message may quote the plan)
-        found = []
-    if not found:  # outside the handler, so that the error has no cause
-        raise not_records("a cast to numbers, of columns whose types this version of polars does not show")
-    return found
-
-
 def _lazy(source: Any, *, rows_are_records: bool) -> FrameSource:
     """Open a lazy frame, which polars itself reads in batches, with only the columns that are needed."""
     try:
@@ -122,7 +101,7 @@ def _lazy(source: Any, *, rows_are_records: bool) -> FrameSource:
             remedy="Pass the file's path itself.",
         )
     if not rows_are_records:
-        check_lazy(plan, lambda: source.serialize(format="json"), lambda: _stored_types(source))
+        check_lazy(source)
     times = _polars_times(schema)
 
     def describe(names: list[str]) -> _Stream:

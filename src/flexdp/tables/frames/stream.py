@@ -48,7 +48,7 @@ def open_stream(source: Any, *, rows_are_records: bool = False) -> FrameSource:
             remedy="Pass the file's path itself.",
         )
     if not rows_are_records and (type(source).__module__.split(".")[0], type(source).__name__) != _STORED:
-        raise not_records("steps before its Arrow stream that cannot be seen")
+        raise not_records()
     try:
         import pyarrow
     except ModuleNotFoundError:

@@ -1,61 +1,54 @@
-"""Plans of DuckDB relations and views: the logical plan, before an optimiser could hide a step."""
+"""Relations and views of DuckDB: the logical plan, before an optimiser could hide a step, and forbidden words."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from flexdp.errors import InputError, P
-from flexdp.tables.plans.duckdb_files import FRAME_SCANS, check_files, without_reader_options
-from flexdp.tables.plans.refusal import UNKNOWN, checked, computed_query, not_records, shadowed
+from flexdp.tables.plans.files import all_different, in_folder, is_remote
+from flexdp.tables.plans.refusal import checked, not_records, shadowed
 
 __all__ = ["Function", "check_macros", "check_relation", "functions_of"]
 
-_ROW_BY_ROW = {"PROJECTION", "FILTER", "ORDER_BY", "CTE", "CTE_SCAN", "MATERIALIZED_CTE", "UNION"}
-_TABLES = {
-    "SEQ_SCAN", "TABLE_SCAN", "PARQUET_SCAN", "READ_PARQUET", "ARROW_SCAN", "ARROW_SCAN_DUMB", "PYTHON_ARROW_SCAN",
-    "PANDAS_SCAN", "ICEBERG_SCAN", "DELTA_SCAN", "RANGE", "GENERATE_SERIES", "EXPRESSION_GET", "DUMMY_SCAN",
+_ROW_BY_ROW = {"PROJECTION", "FILTER", "ORDER_BY", "CTE", "CTE_SCAN", "MATERIALIZED_CTE"}
+_FILES = {"PARQUET_SCAN", "READ_PARQUET"}
+# Of stored rows; a scan of an Arrow stream is none, because the stream may be computed.
+_SCANS = {
+    *_FILES, "SEQ_SCAN", "TABLE_SCAN", "ICEBERG_SCAN", "DELTA_SCAN", "RANGE", "GENERATE_SERIES", "EXPRESSION_GET",
+    "DUMMY_SCAN",
 }  # fmt: skip
-_ELSEWHERE = "a table of another database, which may be a view"
-_REASONS = {
-    "WINDOW": "a window", "AGGREGATE": "an aggregate", "LIMIT": "a limit", "TOP_N": "a limit",
-    "SAMPLE": "a sample", "DISTINCT": "DISTINCT", "UNNEST": "an UNNEST", "COMPARISON_JOIN": "a join",
-    "CROSS_PRODUCT": "a join or a subquery", "ASOF_JOIN": "a join", "POSITIONAL_JOIN": "a join", "ANY_JOIN": "a join",
-    "DEPENDENT_JOIN": "a join or a subquery", "DELIM_JOIN": "a join or a subquery", "REC_CTE": "a recursion",
-    "EXCEPT": "EXCEPT", "INTERSECT": "INTERSECT", "PIVOT": "a pivot", "SQLITE_SCAN": _ELSEWHERE,
-    "POSTGRES_SCAN": _ELSEWHERE, "MYSQL_SCAN": _ELSEWHERE,
-}  # fmt: skip
-_EXPLAINED = "explain_output"
 # By its full name, and without an operator: any of them may be somebody's macro. One reading of the list takes 11 ms.
 _FUNCTIONS = (
     "SELECT function_name, function_type, internal, parameter_types, extension_name, stability, macro_definition "
     "FROM system.main.duckdb_functions()"
 )
-_MACROS = {"macro", "table_macro"}
-# Functions that make rows and may stand in a text. Some others leave no step of their own in a plan.
-_MAKING_ROWS = {
-    "arrow_scan", "arrow_scan_dumb", "delta_scan", "glob", "iceberg_scan", "pandas_scan", "parquet_scan",
-    "python_arrow_scan", "read_parquet", "unnest",
-}  # fmt: skip
-_QUERIES = {"query", "query_table"}
 _DEFINITIONS = """
 SELECT view_name, sql FROM duckdb_views() WHERE NOT internal
 UNION ALL SELECT table_name, generation_expression FROM duckdb_columns() WHERE is_generated
 """
-_PLACES = re.compile(r"(?<!\w)(rowid|file_row_number|file_index)(?!\w)", re.IGNORECASE)
-_STEADY = {"CONSISTENT", ""}  # of functions of their arguments alone; functions that make rows have no stability
 # Constant within a query, and none of them depends on records, as the number of the transaction or a setting may.
-_CLOCKS_AND_NAMES = {
+_STEADY = {
     "current_date", "get_current_time", "get_current_timestamp", "now", "today", "transaction_timestamp",
     "current_database", "current_schema", "current_schemas", "in_search_path",
 }  # fmt: skip
-_PLANNING = {"json_serialize_plan"}  # said to be consistent, but an optimised plan depends on statistics of tables
-_HIDDEN = re.compile(r"__duckdb_source_\w+")  # how a text names a variable of Python: a frame, or a relation
+_MAKING_ROWS = {  # functions that are scans or constants; others run queries, or show what the engine knows of tables
+    "delta_scan", "generate_series", "iceberg_scan", "parquet_scan", "range", "read_parquet", "unnest",
+}  # fmt: skip
+_PLANNING = {"query", "query_table", "json_serialize_plan"}  # a query that is a value; a plan with statistics
+_ROW_NUMBERS = re.compile(r"(?<!\w)(rowid|file_row_number(?! := false[,)])|file_index)(?!\w)", re.IGNORECASE)
+_HIDDEN = "__duckdb_source_"  # in the name of a variable of Python: a frame, or a relation, whose text is not shown
 # Between a name and its bracket: DuckDB ends a comment at either end of a line, and reads these signs as blanks.
 _CALLED = r'(?<!\w)({})"?(?:[\s\u200b-\u200d\u2060\ufeff]|/\*.*?\*/|--[^\n\r]*[\n\r])*\('
+_READER = re.compile(r"read_parquet|parquet_scan", re.IGNORECASE)
+_PATHS = re.compile(  # constants alone, in a reader or after FROM; DuckDB itself writes list_value into views
+    r"""(?:read_parquet|parquet_scan)\(\s*(
+        '[^']*' | \['[^']*'(?:\s*,\s*'[^']*')*\] | (?:main\.)?list_value\('[^']*'(?:\s*,\s*'[^']*')*\)
+    )\s*[,)] | (?:FROM|TABLE)\s+('[^']*parquet[^']*'|"[^"]*parquet[^"]*")""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 class Function(NamedTuple):
@@ -69,18 +62,13 @@ class Function(NamedTuple):
     stability: str
     definition: str
 
-    @property
-    def is_macro(self) -> bool:
-        """True of macros of both kinds."""
-        return self.kind in _MACROS
-
 
 def functions_of(ask: Callable[[str], Any]) -> list[Function]:
     """Return the functions and macros that a connection knows; refuse it if it does not list them."""
     found: list[Function] = []
     checked(
         lambda: found.extend(
-            Function(name, kind, internal, str(types), extension or "", stability or "", str(definition))
+            Function(name, kind, internal, str(types), extension or "", stability or "CONSISTENT", str(definition))
             for name, kind, internal, types, extension, stability, definition in ask(_FUNCTIONS).fetchall()
         )
     )
@@ -93,9 +81,8 @@ def check_macros(functions: Collection[Function]) -> None:
     Functions are also called by operators, by ``[a, b]``, by ``EXTRACT`` and by built-in macros, so that no text shows
     whether such a macro is used.
     """
-    built_in = {each.name.lower() for each in functions if each.internal}
-    own = {each.name.lower() for each in functions if each.is_macro and not each.internal}
-    if own & built_in or not all(re.search(r"\w", name) for name in own):
+    own = {each.name.lower() for each in functions if not each.internal}
+    if own & {each.name.lower() for each in functions if each.internal} or not all(re.search(r"\w", n) for n in own):
         raise shadowed()
 
 
@@ -108,141 +95,103 @@ def check_relation(
     *,
     stored: bool = False,
 ) -> None:
-    """Refuse a relation unless its plan works row by row, and its text names nothing else.
+    """Refuse a relation unless it makes each of its rows of one row of one scan.
 
     ``ask`` queries it under a name; ``functions`` are those of its connection, and ``built_in`` returns those of a new
-    one. A ``stored`` table is no query.
+    one. A ``stored`` table is no query, but may have computed columns.
     """
-    names = _check_plan(ask, name, stored)
-    checked(lambda: _check_words(ask, names, text(), functions, built_in))
+
+    def check() -> None:
+        names = [str(node["name"]).strip().upper() for node in _nodes(_plan_of(ask, name, stored))]
+        scans = [each for each in names if each in _SCANS]
+        whole = _with_definitions(ask, text(), functions)
+        if (
+            not _ROW_BY_ROW.issuperset(set(names) - _SCANS)
+            or len(scans) != 1
+            or _ROW_NUMBERS.search(whole)
+            or _called(whole, _forbidden(functions, built_in()))
+            or _HIDDEN in whole
+            or (scans[0] in _FILES and not _reads_files_once(ask, whole))
+        ):
+            raise not_records()
+
+    checked(check)
 
 
-def _check_words(
-    ask: Callable[[str], Any],
-    names: list[str],
-    text: str,
-    functions: Collection[Function],
-    built_in: Callable[[], Collection[Function]],
-) -> None:
-    """Refuse what a plan does not show, since it prints an expression by its alias, wherever it stands in the text.
-
-    The text is searched as it is, with its comments and its constants, so that no way of quoting can hide a name.
-    """
-    whole = _definitions(ask, text, functions)
-    making_rows = {each.name for each in functions if each.kind == "table"} - _MAKING_ROWS
-    if _called(whole, (making_rows - {each.name for each in functions if each.kind == "scalar"}) | _QUERIES):
-        raise computed_query()
-    if _PLACES.search(whole) and _PLACES.search(without_reader_options(whole, "file_row_number")):
-        raise not_records("the number of a row, which depends on the rows before it")
-    if "(" in whole and _called(whole, _doubtful(functions, built_in())):
-        raise not_records("randomness, a sequence or a function that may depend on more than one row")
-    if len(set(_HIDDEN.findall(text))) > sum(name in FRAME_SCANS for name in names):
-        raise not_records("another relation, whose text is not shown")
-    check_files(ask, whole, names)
-
-
-def _doubtful(functions: Collection[Function], built_in: Collection[Function]) -> set[str]:
-    """Return the names of functions that may differ for the same row, and of those that somebody has registered."""
-    doubtful = {
-        each.name
-        for each in functions
-        if not each.is_macro
-        and (
-            (each.stability not in _STEADY and each.name not in _CLOCKS_AND_NAMES)
-            or (not each.extension and each not in built_in)
-        )
-    }
-    doubtful |= _PLANNING
-    macros = [each for each in functions if each.is_macro and each.internal]
-    while more := {each.name for each in macros if each.name not in doubtful and _called(each.definition, doubtful)}:
-        doubtful |= more
-    return doubtful
-
-
-def _called(text: str, names: set[str]) -> bool:
-    alternatives = "|".join(map(re.escape, sorted(names)))
-    return re.search(_CALLED.format(alternatives), text, re.IGNORECASE | re.DOTALL) is not None
-
-
-def _definitions(ask: Callable[[str], Any], text: str, functions: Collection[Function]) -> str:
-    """Return a text with the definitions of what it names, and what they name: views, macros, computed columns."""
-    waiting: dict[str, list[str]] = {}  # several of one name: of other schemas, or with other arguments
-    macros = [(each.name, each.definition) for each in functions if each.is_macro and not each.internal]
-    for name, words in [*ask(_DEFINITIONS).fetchall(), *macros]:
-        waiting.setdefault(str(name), []).append(str(words))
-    parts = [text]
-    for part in parts:  # which grows
-        for name in [each for each in waiting if _names(part, each)]:
-            parts += waiting.pop(name)
-    return "\n".join(parts)
-
-
-def _names(text: str, name: str) -> bool:
-    quoted = re.escape(name.replace('"', '""'))
-    return re.search(rf"(?<!\w){quoted}(?!\w)", text, re.IGNORECASE) is not None
-
-
-def _check_plan(ask: Callable[[str], Any], name: str, stored: bool) -> list[str]:
-    """Refuse a plan unless it works row by row; return its steps."""
-    plan: Any = None
-    fixed = False
-    with suppress(Exception):  # the engine's message is not repeated; refused below
-        fixed = _shows_plans(ask) is None
-        if not fixed or stored:
-            plan = json.loads(_plan_of(ask, name, fixed))
-    if plan is None and fixed:
-        raise InputError(
-            "source",
-            "is a query on a DuckDB connection whose configuration is locked, so that its plan cannot be shown",
-            remedy=(
-                "Pass the table itself, or set ",
-                P("rows_are_records", True),
-                " if every record yields at most one row and no row depends on more than one record.",
-            ),
-        )
-    if plan is None:
-        raise not_records("a plan that cannot be read")
-    nodes = list(_nodes(plan))
-    names = [str(node["name"]).strip().upper() for node in nodes]
-    for each in names:
-        if each not in _ROW_BY_ROW and each not in _TABLES:
-            raise not_records(_REASONS.get(each, UNKNOWN))
-    if "UNION" in names and not _all_different(nodes, names):
-        raise not_records("a UNION of what may be the same records twice")
-    return names
-
-
-def _shows_plans(ask: Callable[[str], Any]) -> bool | None:
-    """Tell whether a connection shows all plans already; None if it does not, and its settings are locked."""
-    shown, locked = ask(f"SELECT current_setting('{_EXPLAINED}'), current_setting('lock_configuration')").fetchall()[0]
-    return True if str(shown).lower() == "all" else None if locked else False
-
-
-def _plan_of(ask: Callable[[str], Any], name: str, fixed: bool) -> str:
+def _plan_of(ask: Callable[[str], Any], name: str, stored: bool) -> Any:
     """Explain with the setting that shows all plans, and restore the caller's.
 
-    Where settings are ``fixed``, only the plan that is run is shown, from which an optimiser may have removed a step.
+    Where settings are locked, only the plan that is run is shown, from which an optimiser may have removed a step.
     """
-    before = ask(f"SELECT current_setting('{_EXPLAINED}')").fetchall()[0][0]
-    changes = not fixed and str(before).lower() != "all"
+    shown, locked = ask("SELECT current_setting('explain_output'), current_setting('lock_configuration')").fetchall()[0]
+    changes = str(shown).lower() != "all" and not locked
+    if locked and str(shown).lower() != "all" and not stored:
+        raise not_records()
     if changes:
-        ask(f"SET {_EXPLAINED} = 'all'")
+        ask("SET explain_output = 'all'")
     try:
-        rows = ask(f"EXPLAIN (FORMAT JSON) FROM {name}").fetchall()
+        plans = dict(ask(f"EXPLAIN (FORMAT JSON) FROM {name}").fetchall())
     finally:
         if changes:
-            ask(f"SET {_EXPLAINED} = '{str(before).lower()}'")
-    return str(next(text for kind, text in rows if kind == ("physical_plan" if fixed else "logical_plan")))
+            ask(f"SET explain_output = '{str(shown).lower()}'")
+    return json.loads(plans["physical_plan" if stored and locked else "logical_plan"])
 
 
 def _nodes(plan: Any) -> Iterator[Any]:
-    for node in plan if isinstance(plan, list) else [plan]:
+    for node in plan:
         yield node
         yield from _nodes(node["children"])
 
 
-def _all_different(nodes: list[Any], names: list[str]) -> bool:
-    """Tell whether a union reads tables that are known by name, and each of them once."""
-    leaves = [node for node in nodes if not node["children"]]
-    tables = [node.get("extra_info", {}).get("Table") for node in leaves]
-    return "CTE" not in names and None not in tables and len(set(tables)) == len(tables)
+def _with_definitions(ask: Callable[[str], Any], text: str, functions: Collection[Function]) -> str:
+    """Return a text with the definitions of what it names, and what they name: views, macros, computed columns."""
+    macros = [(each.name, each.definition) for each in functions if not each.internal]
+    waiting: dict[str, list[str]] = {}  # several of one name: of other schemas, or with other arguments
+    for name, words in [*ask(_DEFINITIONS).fetchall(), *macros]:
+        waiting.setdefault(str(name), []).append(str(words))
+    parts = [text]
+    for part in parts:  # which grows
+        for name in [each for each in waiting if _word(each).search(part)]:
+            parts += waiting.pop(name)
+    return "\n".join(parts)
+
+
+def _word(name: str) -> re.Pattern[str]:
+    quoted = re.escape(name.replace('"', '""'))
+    return re.compile(rf"(?<!\w){quoted}(?!\w)", re.IGNORECASE)
+
+
+def _forbidden(functions: Collection[Function], built_in: Collection[Function]) -> set[str]:
+    """Return the names of functions that may differ for the same row, run a query, or were written by somebody."""
+    macros = [each for each in functions if "macro" in each.kind]
+    own = {each.name for each in functions if each not in built_in and not each.extension and each not in macros}
+    unsteady = {each.name for each in functions if each.stability != "CONSISTENT"} - _STEADY
+    scalar = {each.name for each in functions if each.kind == "scalar"}
+    tables = {each.name for each in functions if each.kind == "table"} - _MAKING_ROWS - scalar
+    calling = {each.name for each in macros if each.internal and _called(each.definition, unsteady)}
+    return own | unsteady | tables | calling | _PLANNING
+
+
+def _called(text: str, names: Collection[str]) -> bool:
+    alternatives = "|".join(map(re.escape, sorted(names)))
+    return re.search(_CALLED.format(alternatives), text, re.IGNORECASE | re.DOTALL) is not None
+
+
+def _reads_files_once(ask: Callable[[str], Any], text: str) -> bool:
+    """Tell whether the paths of one scan are constants, and their files known to be different."""
+    found = _PATHS.findall(text)
+    named = {tuple(re.findall(r"""['"]([^'"]*)['"]""", "".join(each))) for each in found}
+    if len(named) != 1 or len(_READER.findall(text)) != sum(bool(reader) for reader, _ in found):
+        return False
+    paths = named.pop()
+    if len(paths) == 1 and is_remote(paths[0]):  # a store has no links, and lists every name once
+        return True
+    listed = [_files_of(ask, path) for path in paths]
+    return [] not in listed and all_different([file for files in listed for file in files])
+
+
+def _files_of(ask: Callable[[str], Any], path: str) -> list[str]:
+    """Return the files of a path as the engine finds them; a directory is searched here."""
+    if is_remote(path) or Path(path).is_dir():
+        return [] if is_remote(path) else in_folder(path)
+    return [str(row[0]) for row in ask(f"SELECT file FROM glob('{path}')").fetchall()]

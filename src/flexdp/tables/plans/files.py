@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-__all__ = ["all_different", "expanded", "is_remote", "local_path"]
+__all__ = ["all_different", "in_folder", "is_remote", "local_path"]
 
 _LOCAL = "file:"
 
@@ -38,16 +37,7 @@ def all_different(files: Sequence[str]) -> bool:
     return len({(entry.st_dev, entry.st_ino) for entry in entries}) == len(files)
 
 
-def expanded(path: str) -> list[str] | None:
-    """Return the files of a path, a pattern or a directory here, or None if they cannot be told."""
-    if is_remote(path):
-        return None
-    path = local_path(path)
-    if Path(path).is_dir():
-        inside = sorted(Path(path).rglob("*"))
-        if any(each.is_symlink() for each in inside):  # an engine may follow it, or not
-            return None
-        return [str(each) for each in inside if each.is_file()]
-    if Path(path).exists() or not glob.has_magic(path):
-        return [path]
-    return sorted(match for match in glob.glob(path, recursive=True) if not Path(match).is_dir())  # noqa: PTH207
+def in_folder(path: str) -> list[str]:
+    """Return the files in a directory; none if an engine may follow a link, or not."""
+    inside = sorted(Path(path).rglob("*"))
+    return [] if any(each.is_symlink() for each in inside) else [str(each) for each in inside if each.is_file()]

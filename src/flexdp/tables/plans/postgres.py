@@ -7,33 +7,23 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from flexdp.tables.plans.refusal import UNKNOWN, not_records
+from flexdp.tables.plans.refusal import not_records
 
 __all__ = ["check_stored", "check_view"]
 
+_SCANS = {"Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Heap Scan", "Tid Scan", "Tid Range Scan"}
 _ROW_BY_ROW = {
-    "Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Heap Scan", "Bitmap Index Scan", "BitmapAnd", "BitmapOr",
-    "Tid Scan", "Tid Range Scan", "Result", "Subquery Scan", "Gather", "Gather Merge", "Append",
-    "Merge Append", "Sort", "Incremental Sort", "Materialize",
-}  # fmt: skip
-_ELSEWHERE = "a table of another server, which may be a view"
-_CATALOG = "a table of the server itself, which may count the rows of others"
-_GROUPED = "an aggregate or DISTINCT"  # the server chooses the step by statistics of the data
-_REASONS = {
-    "WindowAgg": "a window", "Aggregate": _GROUPED, "Group": _GROUPED, "Unique": _GROUPED, "Limit": "a limit",
-    "Nested Loop": "a join", "Hash Join": "a join", "Merge Join": "a join", "Foreign Scan": _ELSEWHERE,
-    "SetOp": "EXCEPT or INTERSECT", "Sample Scan": "a sample", "ProjectSet": "a step that makes several rows of one",
-    "Function Scan": "a function that makes rows", "CTE Scan": "a WITH clause that is used several times",
-    "Recursive Union": "a recursion",
+    "Bitmap Index Scan", "BitmapAnd", "BitmapOr", "Result", "Subquery Scan", "Gather", "Gather Merge", "Sort",
+    "Incremental Sort", "Materialize",
 }  # fmt: skip
 _KIND = (
     "SELECT CAST(relkind AS TEXT), CAST(relnamespace AS regnamespace) "
     "FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass({name})"
 )
 _DEFINED = "SELECT pg_catalog.pg_get_viewdef(pg_catalog.to_regclass({name}))"
-# Tables and views that a view is made of, itself included; those with a policy for rows; what users have written that
-# their definitions and policies call, or age(xid), which counts transactions; materialised views among them; and
-# foreign tables among them, their partitions and the tables that inherit from them.
+# Of the tables and views that a view is made of, itself included: those with a policy for rows; what users have written
+# that their definitions and policies call (a plan may hold its result), or age(xid), which counts transactions; other
+# materialised views; and foreign tables, their partitions and the tables that inherit from them.
 _INSIDE = """
 WITH RECURSIVE inside(one) AS (
   SELECT CAST(pg_catalog.to_regclass({name}) AS oid)
@@ -74,12 +64,9 @@ _STEADY = {
     "quote_nullable", "array_to_string", "convert_from", "convert_to", "numeric", "timestamptz_pl_interval",
     "timestamptz_mi_interval", "interval_pl_timestamptz", "current_database", "current_schema",
 }  # fmt: skip
-_CATALOGS = ("pg_", "information_schema")
-_TEMPORARY = "pg_temp"
-_SYSTEM_COLUMNS = re.compile(r"\b(ctid|xmin|xmax|cmin|cmax|tableoid)\b")
+_SYSTEM_COLUMNS = {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}
+_LOOKS = re.compile(r"pg_\w*|has_\w*|\w+_to_xml")  # functions that look at tables and catalogues
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
-_CALL = re.compile(r"(\w+)\(")
-_LOOKS = ("pg_", "has_")  # functions that look at tables and catalogues
 
 
 def check_stored(ask: Callable[[str], Sequence[Sequence[Any]]], quoted: str) -> None:
@@ -88,14 +75,12 @@ def check_stored(ask: Callable[[str], Sequence[Sequence[Any]]], quoted: str) -> 
     ``quoted`` is a literal of a name in SQL.
     """
     _, schema = ask(_KIND.format(name=quoted))[0]
-    if _is_catalog(str(schema)):
-        raise not_records(_CATALOG)
-    if ask(_INSIDE.format(name=quoted))[0][-1]:
-        raise not_records(_ELSEWHERE)
+    if _is_catalog(str(schema)) or ask(_INSIDE.format(name=quoted))[0][-1]:
+        raise not_records()
 
 
 def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted: str, readable: Sequence[str]) -> None:
-    """Refuse a view unless it works row by row; stored tables pass whose rows are all visible.
+    """Refuse a view unless it makes each of its rows of one row of one table; stored tables pass without a policy.
 
     ``name`` is a name in SQL, ``quoted`` a literal of it; ``readable`` are the columns that may be read.
     """
@@ -103,37 +88,31 @@ def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted:
     policies, functions, stored, _ = ask(_INSIDE.format(name=quoted))[0]
     if kind not in ("v", "m") and not policies:
         return
-    if functions:
-        raise not_records("a function that somebody has written")
-    if stored:
-        raise not_records("a materialised view in a view")
-    listed = ", ".join(readable)
-    query = str(ask(_DEFINED.format(name=quoted))[0][0]) if kind == "m" else f"SELECT {listed} FROM {name}"
+    if functions or stored:
+        raise not_records()
+    query = ask(_DEFINED.format(name=quoted))[0][0] if kind == "m" else f"SELECT {', '.join(readable)} FROM {name}"
     found = ask(f"EXPLAIN (FORMAT JSON, VERBOSE) {query}")[0][0]
-    plan = json.loads(found) if isinstance(found, str) else found  # as the driver returns it
-    nodes = list(_nodes(plan[0]["Plan"]))
-    for node in nodes:
-        if node.get("Parent Relationship") in ("InitPlan", "SubPlan"):
-            raise not_records("a subquery")
-        if node["Node Type"] not in _ROW_BY_ROW:
-            raise not_records(_REASONS.get(node["Node Type"], UNKNOWN))
-    words = [_QUOTED.sub("", text) for node in nodes for text in _texts(node)]
-    doubtful = {str(row[0]) for row in ask(_NOT_IMMUTABLE)} - _STEADY
-    calls = {call for text in words for call in _CALL.findall(text)}
-    if calls & doubtful or any(call.startswith(_LOOKS) or call.endswith("_to_xml") for call in calls):
-        raise not_records("randomness, a sequence or a function that may depend on more than one row")
-    if any(_SYSTEM_COLUMNS.search(text) for text in words):
-        raise not_records("the place or the transaction of a row, which depend on other rows")
-    if any(_is_catalog(str(node.get("Schema", ""))) for node in nodes):
-        raise not_records(_CATALOG)
-    scanned = [(node.get("Schema"), node["Relation Name"]) for node in nodes if "Relation Name" in node]
-    if len(set(scanned)) < len(scanned):
-        raise not_records("a UNION of the same records twice")
+    nodes = list(
+        _nodes((json.loads(found) if isinstance(found, str) else found)[0]["Plan"])
+    )  # as the driver returns it
+    kinds = [node["Node Type"] for node in nodes]
+    texts = " ".join(_QUOTED.sub("", text) for node in nodes for text in _texts(node))
+    calls = set(re.findall(r"(\w+)\(", texts))
+    if (
+        not _ROW_BY_ROW.issuperset(set(kinds) - _SCANS)
+        or sum(each in _SCANS for each in kinds) != 1
+        or any(node.get("Parent Relationship") in ("InitPlan", "SubPlan") for node in nodes)
+        or any(_is_catalog(str(node.get("Schema", ""))) for node in nodes)
+        or calls & ({str(row[0]) for row in ask(_NOT_IMMUTABLE)} - _STEADY)
+        or any(_LOOKS.fullmatch(each) for each in calls)
+        or _SYSTEM_COLUMNS.intersection(re.findall(r"\w+", texts))
+    ):
+        raise not_records()
 
 
 def _is_catalog(schema: str) -> bool:
     """Tell whether a schema is one of the server's own; those of temporary tables hold what users have made."""
-    return schema.startswith(_CATALOGS) and not schema.startswith(_TEMPORARY)
+    return schema.startswith(("pg_", "information_schema")) and not schema.startswith("pg_temp")
 
 
 def _texts(node: Any) -> Iterator[str]:

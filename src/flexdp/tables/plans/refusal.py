@@ -1,51 +1,36 @@
-"""The refusal of a query whose rows are not records."""
+"""The question that is put where rows need not be records."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from flexdp._core.text import safe_repr
 from flexdp.errors import FlexdpError, InputError, P
 
-__all__ = ["UNKNOWN", "UNKNOWN_FUNCTION", "checked", "computed_query", "file_twice", "not_records", "shadowed"]
-
-UNKNOWN = "a step that is not known to work row by row"
-UNKNOWN_FUNCTION = "a function that may depend on more than one row"
+__all__ = ["checked", "not_of_the_row", "not_records", "shadowed"]
 
 
-def not_records(reason: str) -> InputError:
-    """Return the refusal; ``reason`` names a kind of step, never a part of the plan."""
+def not_records() -> InputError:
+    """Return the refusal of a query, a view, a stream or a computed table."""
     return InputError(
         "source",
-        f"is a query whose rows need not be records: it has {reason}, so that one record may change several rows",
+        "is a query, a view, a stream or a computed table, whose rows need not be records",
         remedy=(
-            "Pass the table itself, and release it with ", P("where"), " or ", P("derive"), "; or set ",
-            P("rows_are_records", True),
-            " if every record yields at most one row and no row depends on more than one record.",
+            "Does every row come from exactly one record, and does no record make two rows? GROUP BY, joins, windows, "
+            "DISTINCT, LIMIT, UNION, randomness, row numbers and files read twice say no. If yes, set ",
+            P("rows_are_records", True), "; if not, pass the table itself, with ", P("where"), " or ", P("derive"), ".",
         ),
     )  # fmt: skip
 
 
-def file_twice() -> InputError:
-    """Return the refusal of files of which one is, or may be, read twice."""
+def not_of_the_row(column: str) -> InputError:
+    """Return the refusal of a column that is computed when it is read."""
     return InputError(
         "source",
-        "is a query whose rows need not be records: it may read the same file twice, so that one record makes two rows",
+        f"is a table whose rows need not be records: column {safe_repr(column)} is computed when it is read",
         remedy=(
-            "Name each file once, by its literal path, not through a link; or set ",
-            P("rows_are_records", True), " if no file is read twice.",
-        ),
-    )  # fmt: skip
-
-
-def computed_query() -> InputError:
-    """Return the refusal of a query that is itself a value: a text, a parameter or the name of a table."""
-    return InputError(
-        "source",
-        "is a query whose rows need not be records: it calls a function that makes or runs another query, "
-        "whose text is not shown",
-        remedy=(
-            "Pass the inner query itself; or set ", P("rows_are_records", True),
-            " if every record yields at most one row and no row depends on more than one record.",
+            "Is each of its cells computed from its own row alone, and the same whenever it is read? If yes, set ",
+            P("rows_are_records", True), "; if not, use other columns.",
         ),
     )  # fmt: skip
 
@@ -71,4 +56,4 @@ def checked(check: Callable[[], None]) -> None:
     except Exception:  # noqa: BLE001  (the engine's message is not repeated)
         read = False
     if not read:
-        raise not_records("a definition that cannot be read")
+        raise not_records()

@@ -14,7 +14,6 @@ from flexdp.tables.engines.clickhouse.dialect import CLICKHOUSE
 from flexdp.tables.engines.clickhouse.session import ClickhouseSession, is_connection, opened
 from flexdp.tables.engines.clickhouse.types import declared, read_cell
 from flexdp.tables.plans.clickhouse import computed_columns
-from flexdp.tables.plans.refusal import not_records
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["Clickhouse"]
@@ -54,17 +53,13 @@ class Clickhouse(Engine):
                     name,
                     tuple(declared(str(row[0]), str(row[1])) for row in stored),
                     stored=_is_stored(session, name),
-                    doubtful=computed_columns(session.fetch, rows),
+                    computed=frozenset(computed_columns(rows)),
                 )
         session.fetch("SELECT 1")
         raise no_table(table)
 
     def read_cell(self, cell: str, column: Column, kind: Kind) -> Reading:
         return read_cell(cell, column, kind)
-
-    def admit(self, session: ClickhouseSession, found: Described, *, vouched: bool) -> None:  # noqa: ARG002
-        if not (found.stored or vouched):
-            raise not_records("a definition, or a way to merge rows, which is not read on ClickHouse")
 
     def refusal(self, place: Any, error: Exception) -> InputError:  # noqa: ARG002
         return InputError(

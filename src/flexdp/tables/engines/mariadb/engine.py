@@ -14,15 +14,12 @@ from flexdp.tables.engine import Described, Engine, no_table
 from flexdp.tables.engines.mariadb.dialect import MARIADB
 from flexdp.tables.engines.mariadb.session import MariadbSession, is_connection, opened
 from flexdp.tables.engines.mariadb.types import declared, read_cell
-from flexdp.tables.plans.computed import DOUBTFUL
-from flexdp.tables.plans.mariadb import check_stored
-from flexdp.tables.plans.refusal import checked
+from flexdp.tables.plans.mariadb import check_stored, computed_columns
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["Mariadb"]
 
 _SMALLEST_PACKET = 1 << 20  # bytes; a longer text that is computed would be NULL
-_COMPUTED = "VIRTUAL GENERATED"  # computed when it is read
 
 
 class Mariadb(Engine):
@@ -58,9 +55,8 @@ class Mariadb(Engine):
                 rows = session.fetch(f"SHOW COLUMNS FROM {name}") if parts[0] else None
             if rows:
                 session.keep_copies_in(MARIADB.identifier(parts[0]))
-                doubtful = [str(row[0]) for row in rows if _COMPUTED in str(row[5]).upper()]
                 columns = tuple(declared(str(row[0]), str(row[1])) for row in rows)
-                return Described(name, columns, stored=False, doubtful=dict.fromkeys(doubtful, DOUBTFUL))
+                return Described(name, columns, stored=False, computed=computed_columns(rows))
         session.fetch("SELECT 1")
         raise no_table(table)
 
@@ -88,4 +84,4 @@ class Mariadb(Engine):
                     " if every record yields at most one row and no row depends on more than one record.",
                 ),
             )
-        checked(lambda: check_stored(written))
+        check_stored(written)

@@ -10,9 +10,8 @@ from flexdp.buckets.base import LONGEST_TEXT
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.where.pattern import in_sql
 
-__all__ = ["BYTES", "LENGTH", "LIKE", "MD5", "MEAN", "OWN", "SQLITE", "TEXT"]
+__all__ = ["BYTES", "LENGTH", "LIKE", "MD5", "MEAN", "SQLITE", "TEXT"]
 
-OWN = "flexdp_"  # begins the names of functions that a session registers
 TEXT, LENGTH, MD5, MEAN = "flexdp_text", "flexdp_length", "flexdp_md5", "flexdp_mean"
 BYTES, LIKE = "flexdp_bytes", "flexdp_like"
 _EXACT = 2**53

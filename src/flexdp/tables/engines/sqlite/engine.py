@@ -13,7 +13,7 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, UnavailableError
 from flexdp.tables.declared import Column
 from flexdp.tables.engine import Described, Engine, no_table
-from flexdp.tables.engines.sqlite.dialect import OWN, SQLITE
+from flexdp.tables.engines.sqlite.dialect import SQLITE
 from flexdp.tables.engines.sqlite.session import SqliteSession, is_connection, opened
 from flexdp.tables.engines.sqlite.types import declared, read_cell
 from flexdp.tables.sql.query import Reading
@@ -23,8 +23,11 @@ __all__ = ["Sqlite"]
 _NOT_A_DATABASE, _BUSY, _LOCKED = 26, 5, 6  # SQLite's codes of errors
 _LONGEST_SHOWN = 160  # characters of a path that a message repeats
 _HIDDEN, _COMPUTED = 1, 2  # columns of virtual tables, and columns that are computed when they are read
-_WRITTEN = "a function or a collation that somebody has written"
-_COLLATIONS = {"BINARY", "NOCASE", "RTRIM"}
+# A name alone is found among temporary tables first, then in the main database, then in those attached.
+_KINDS = """
+SELECT t.type FROM pragma_table_list AS t LEFT JOIN pragma_database_list AS d ON d.name = t.schema
+WHERE t.name = {name} COLLATE NOCASE AND {schema} IN ('', t.schema) ORDER BY t.schema <> 'temp', d.seq LIMIT 1
+"""
 
 
 class Sqlite(Engine):
@@ -49,12 +52,13 @@ class Sqlite(Engine):
             rows = session.fetch(f"SELECT name, type, hidden FROM pragma_table_xinfo({SQLITE.text(name)}{place})")
             if rows:
                 quoted = ".".join(SQLITE.identifier(part) for part in (among, name) if part)
-                computed = [str(row[0]) for row in rows if row[2] == _COMPUTED]
+                kinds = session.fetch(_KINDS.format(name=SQLITE.text(name), schema=SQLITE.text(among.lower())))
                 return Described(
                     quoted,
                     tuple(declared(row[0], row[1]) for row in rows if row[2] != _HIDDEN),
-                    stored=_is_stored(session, name, among),
-                    doubtful=dict.fromkeys(computed, _WRITTEN) if computed and _has_own_code(session) else {},
+                    # Tables of SQLite itself count the rows of others.
+                    stored=kinds == [["table"]] and not name.lower().startswith("sqlite_"),
+                    computed=frozenset(str(row[0]) for row in rows if row[2] == _COMPUTED),
                 )
         raise no_table(table, self.names(session))
 
@@ -90,27 +94,3 @@ class Sqlite(Engine):
             "cannot be read",
             remedy="Check that the connection is open, and that the file is an SQLite database.",
         )
-
-
-def _is_stored(session: SqliteSession, name: str, among: str) -> bool:
-    """Tell whether a name is that of a stored table: not of a view, a virtual table, or a table of SQLite itself."""
-    found = {
-        str(row[0]): str(row[1])
-        for row in session.fetch(
-            f"SELECT schema, type FROM pragma_table_list WHERE name = {SQLITE.text(name)} COLLATE NOCASE"
-        )
-    }
-    if among:
-        found = {schema: kind for schema, kind in found.items() if schema.lower() == among.lower()}
-    # Where a name alone is given, a temporary table is found first, then one of the main database.
-    first = next((schema for schema in ("temp", "main") if schema in found), next(iter(found), ""))
-    return found.get(first) == "table" and not name.lower().startswith("sqlite_")
-
-
-def _has_own_code(session: SqliteSession) -> bool:
-    """Tell whether the connection has functions or collations that are not SQLite's own, which a column may use."""
-    functions = session.fetch("SELECT DISTINCT name FROM pragma_function_list WHERE NOT builtin")
-    collations = session.fetch("SELECT name FROM pragma_collation_list")
-    return any(not str(row[0]).startswith(OWN) for row in functions) or any(
-        str(row[0]).upper() not in _COLLATIONS for row in collations
-    )
