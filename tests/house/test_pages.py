@@ -22,6 +22,7 @@ HERE = (  # pages whose blocks run here, each page in one namespace and in a fol
     "per-person", "publish-a-maximum", "sharp-answers", "tutorial", "verify-a-release", "what-is-epsilon",
 )  # fmt: skip
 ELSEWHERE = {  # pages whose blocks other tests run
+    "adding-an-engine": "engines/test_adding_an_engine.py",
     "budgets": "house/test_budgets_doc.py",
     "engines": "engines/test_guides.py",
     "errata": "properties/test_errata.py",
