@@ -44,7 +44,6 @@ class Dialect:
     probes = "JOIN"  # joins a long table to a short one, which is the one to look up in
     trusts_statistics = False  # skips a test that all values pass according to the statistics of a file
     tests_in_key = False  # a filter costs more than a NULL key for records that do not count
-    groups_by_alias = False  # a key may be named in GROUP BY where it is selected
 
     def identifier(self, name: str) -> str:
         """Return a quoted column or table name."""

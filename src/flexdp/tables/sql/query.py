@@ -63,16 +63,6 @@ class Reading(NamedTuple):
     apart: tuple[str, str] | None = None
 
 
-class _Keyed(NamedTuple):
-    """The keys of all records that count, and what they are selected from."""
-
-    keys: str
-    inner: str
-
-    def __str__(self) -> str:
-        return f"SELECT {self.keys}\n  FROM {self.inner}"
-
-
 ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 
 
@@ -85,7 +75,7 @@ def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCel
 def records_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """Write the query of the records, or units, that count: columns ``b0, b1, …``, one row for each."""
     keyed, steps = _records(source, counting, dialect, read)
-    return str(keyed) if counting.units is None else _bounded(str(keyed), steps, counting, counting.units, dialect)
+    return keyed if counting.units is None else _bounded(keyed, steps, counting, counting.units, dialect)
 
 
 def wide_values(counting: Counting, read: ReadCell) -> bool:
@@ -96,7 +86,7 @@ def wide_values(counting: Counting, read: ReadCell) -> bool:
 
 def _records(
     source: str, counting: Counting, dialect: Dialect, read: ReadCell, *, keys_may_be_nan: bool = False
-) -> tuple[_Keyed, Sequence[Step]]:
+) -> tuple[str, Sequence[Step]]:
     """Write the query of the keys of all records that count, with the unit of each if there are units.
 
     If ``keys_may_be_nan``, records that do not count may be kept, with NaN as a key.
@@ -263,18 +253,18 @@ def _shown(d: Dialect, i: int, axis: Axis) -> str:
     return f"CASE WHEN v{i} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME} THEN {shown} END"
 
 
-def _keyed(rows: str, tests: Sequence[str], steps: Sequence[Step], d: Dialect, *, with_units: bool) -> _Keyed:
+def _keyed(rows: str, tests: Sequence[str], steps: Sequence[Step], d: Dialect, *, with_units: bool) -> str:
     inner = f"({rows}) AS t" + (f"\n  WHERE {' AND '.join(tests)}" if tests else "")
     for columns, join in (layer for step in steps for layer in step.layers):
         added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
         inner = f"(SELECT *, {added} FROM {inner}{d.fence}) AS t{join}"
     keys = [f"{step.key} AS b{i}" for i, step in enumerate(steps)] + (["u"] if with_units else [])
-    return _Keyed(", ".join(keys), inner)
+    return f"SELECT {', '.join(keys)}\n  FROM {inner}"
 
 
-def _counted(keyed: _Keyed, steps: Sequence[Step], counting: Counting, d: Dialect) -> str:
+def _counted(keyed: str, steps: Sequence[Step], counting: Counting, d: Dialect) -> str:
     keys = [f"b{i}" for i in range(len(steps))]
-    bounded = str(keyed)
+    bounded = keyed
     if counting.units is not None and counting.of_units:
         return _units_counted(bounded, keys, counting.units)
     if counting.units is not None:
@@ -284,10 +274,7 @@ def _counted(keyed: _Keyed, steps: Sequence[Step], counting: Counting, d: Dialec
     if not steps[-1].where:  # a condition on the key would be tested on every row, the number only once a bucket
         number = f"count({keys[-1]})"
         having = f"\nHAVING {number} > 0"
-    if d.groups_by_alias and counting.units is None and not having:  # one SELECT less is passed by every row
-        counted = f"SELECT {keyed.keys}, {number} AS records\nFROM {keyed.inner}\nGROUP BY {names}"
-    else:
-        counted = f"SELECT {names}, {number} AS records\nFROM (\n  {bounded}\n) AS k\nGROUP BY {names}{having}"
+    counted = f"SELECT {names}, {number} AS records\nFROM (\n  {bounded}\n) AS k\nGROUP BY {names}{having}"
     if counting.units is None and any(step.after for step in steps):
         # Clamping each row would double the cost of counting: clamp the few buckets instead.
         clamped = [f"{step.after(key) if step.after else key} AS {key}" for key, step in zip(keys, steps, strict=True)]

@@ -20,7 +20,6 @@ class _DuckDB(Dialect):
     fence = ""
     clamps_after = True
     trusts_statistics = True
-    groups_by_alias = True
 
     def double(self, value: float | Fraction) -> str:
         digits = repr(float(value))
