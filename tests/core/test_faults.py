@@ -20,7 +20,7 @@ from flexdp import DataError, InputError
 from flexdp._core import faults
 from flexdp._core.faults import concealed, watch_in_tests
 from flexdp.tables.files import lines
-from flexdp.tables.frames import batches, stream
+from flexdp.tables.frames import source, stream
 
 
 def fails(error: BaseException) -> Any:
@@ -97,7 +97,7 @@ def test_outside_tests_mistakes_are_the_one_error_too() -> None:
 FRAME = pl.DataFrame({"v": [1.0] * 50})
 READERS: dict[str, tuple[Any, str, Callable[[], Any]]] = {
     "lines": (lines.Lines, "_batches", lambda: "t.csv"),
-    "polars": (batches.Batches, "_read", FRAME.lazy),
+    "polars": (source.Batches, "_read", FRAME.lazy),
     "stream": (stream._Selected, "_batches", lambda: pa.RecordBatchReader.from_stream(FRAME.to_arrow())),
 }
 

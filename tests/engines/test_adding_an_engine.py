@@ -1,4 +1,4 @@
-"""The page about a new engine, followed to the letter: the engine that it makes counts, ranks and refuses as others do."""
+"""The page about a new engine, followed to the letter: its engine counts, ranks and refuses as others do."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ def page() -> Iterator[dict[str, Any]]:
     """What the blocks of the page have made."""
     before = list(ENGINES)
     made: dict[str, Any] = {"flexdp": flexdp}
-    code = [block.text for block in blocks((DOCS / "adding-an-engine.md").read_text("utf-8")) if block.language == "python"]
+    code = [
+        block.text for block in blocks((DOCS / "adding-an-engine.md").read_text("utf-8")) if block.language == "python"
+    ]
     assert len(code[0].splitlines()) <= 85, "a small engine"
     for each in code:
-        exec(each, made)  # noqa: S102
+        exec(each, made)
     yield made
     ENGINES[:] = before
 

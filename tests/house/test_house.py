@@ -24,7 +24,7 @@ ROOMS = [  # imports point upwards only: a room may import those above it
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.engines.duckdb.session", "tables.files.parquet"},
-    "pyarrow": {"tables.frames.batches", "tables.frames.pyarrow", "tables.frames.stream", "tables.files.arrow_files"},
+    "pyarrow": {"tables.frames.source", "tables.frames.pyarrow", "tables.frames.stream", "tables.files.arrow_files"},
     "sqlite3": {"tables.engines.sqlite.session", "accounting.sqlite_store"},
     "psycopg": {"tables.engines.postgres.session", "accounting.postgres_store"},
     "pyspark": {"tables.engines.spark.session"},
@@ -114,11 +114,31 @@ def test_engines_are_imported_in_their_place_only() -> None:
 
 
 def test_every_engine_has_the_same_files() -> None:
-    """How it says things, what its types declare, how it runs, how it is recognised; drivers borrow the first two."""
-    for engine in ("duckdb", "sqlite", "postgres", "mariadb", "clickhouse", "spark"):
-        names = {path.name for path in (SOURCE / "tables" / "engines" / engine).glob("*.py")}
-        assert names == {"__init__.py", "dialect.py", "types.py", "session.py", "engine.py"}, engine
-    assert {path.name for path in (SOURCE / "tables" / "dbapi").glob("*.py")} == {"__init__.py", "run.py", "source.py"}
+    """How it says things, what its types declare, how statements run, what it refuses."""
+    from flexdp.tables.engines.registry import ENGINES
+
+    folder = SOURCE / "tables" / "engines"
+    assert sorted(engine.name for engine in ENGINES) == sorted(
+        path.name for path in folder.iterdir() if path.is_dir() and path.name[0] != "_"
+    )
+    for engine in ENGINES:
+        names = {path.name for path in (folder / engine.name).glob("*.py")}
+        assert names - {"rows.py", "private.py"} == {
+            "__init__.py",
+            "dialect.py",
+            "types.py",
+            "session.py",
+            "engine.py",
+        }, engine.name
+
+
+def test_nothing_outside_knows_the_name_of_an_engine() -> None:
+    """DuckDB alone has a second life: it reads files, frames and arrays in this process."""
+    for name, path in modules().items():
+        outside = not name.startswith("tables.engines.")
+        for wanted in imports(path) if outside else ():
+            engine = wanted.removeprefix("flexdp.tables.engines.").split(".")[0] if ".engines." in wanted else ""
+            assert engine in ("", "registry", "duckdb", "sqlalchemy"), f"{name} imports {wanted}"
 
 
 def test_randomness_lives_in_the_noise_room_alone() -> None:

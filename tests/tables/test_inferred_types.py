@@ -27,7 +27,7 @@ import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp._release.reading import warn_of_reading
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.opening import open_table
 
 ROWS = 120

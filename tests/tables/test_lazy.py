@@ -19,7 +19,7 @@ from polars.io.plugins import register_io_source
 
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
-from flexdp.tables.frames.batches import Batches
+from flexdp.tables.frames.source import Batches
 from flexdp.tables.interrupts import run
 
 ROWS = 300_000

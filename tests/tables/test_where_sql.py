@@ -11,7 +11,7 @@ import pytest
 
 import flexdp
 from flexdp.buckets.base import LARGEST_INTEGER, Kind
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.sql.query import Reading
 from flexdp.tables.where import ReadColumn, derived_sql, test_sql, tree

@@ -25,8 +25,8 @@ from pyarrow import feather
 import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
+from flexdp.tables.column import Column
 from flexdp.tables.date_format import DateFormat
-from flexdp.tables.declared import Column
 from flexdp.tables.engines.duckdb.types import read_cell
 from flexdp.tables.memory.cells import CellTable
 from flexdp.tables.written import Written, read_written

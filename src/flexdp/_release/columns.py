@@ -169,7 +169,7 @@ def sorted_groups(listed: Sequence[Any], kinds: Sequence[Kind]) -> tuple[tuple[A
 
 def refuse_typed_groups(among: Sequence[tuple[Any, ...]], labels: Sequence[Axis]) -> None:
     """Refuse to declare a text as a group that pandas may hold as something else: such cells are no texts there."""
-    from flexdp.tables.cell_patterns import may_be_typed
+    from flexdp.tables.written import may_be_typed
 
     for place, axis in enumerate(labels):
         if axis.column.inferred and axis.kind == "text" and any(may_be_typed(group[place]) for group in among):

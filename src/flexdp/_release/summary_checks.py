@@ -13,7 +13,7 @@ from flexdp.errors import InputError, P
 
 if TYPE_CHECKING:
     from flexdp.tables import Source
-    from flexdp.tables.declared import Column
+    from flexdp.tables.column import Column
 
 __all__ = ["all_columns", "check_kinds"]
 

@@ -13,8 +13,8 @@ language of filters and derived columns; ``plans`` tell whether the rows of a qu
 
 from __future__ import annotations
 
+from flexdp.tables.column import Column, check_ways, label_reading, reading
 from flexdp.tables.counting import Axis, Counted, Counting, Units
-from flexdp.tables.declared import Column, check_ways, label_reading, reading
 from flexdp.tables.opening import is_database, name_of, open_table
 from flexdp.tables.source import Source
 from flexdp.tables.translate import query_of

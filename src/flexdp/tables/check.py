@@ -14,7 +14,7 @@ from flexdp._core.faults import concealed
 from flexdp._core.text import plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError, P, Phrase, spelled
-from flexdp.tables.declared import Column, check_ways, reading
+from flexdp.tables.column import Column, check_ways, reading
 from flexdp.tables.opening import open_table
 from flexdp.tables.source import Source
 from flexdp.tables.sql.check_query import READ, REASONS, Wanted

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.where import Filter, ReadColumn, columns_in
 
 __all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Units", "columns_of"]

@@ -19,8 +19,8 @@ from flexdp._core.faults import FaultError
 from flexdp._core.text import is_short, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError, P
+from flexdp.tables.column import Column
 from flexdp.tables.counting import Counting
-from flexdp.tables.declared import Column
 from flexdp.tables.plans.refusal import not_of_the_row, not_records
 from flexdp.tables.session import Session
 from flexdp.tables.source import Source

@@ -16,7 +16,7 @@ import numpy as np
 from flexdp._core.domains import elements, path_text
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError, P
-from flexdp.tables.declared import WAYS, Column, no_column, one_of
+from flexdp.tables.column import WAYS, Column, no_column, one_of
 from flexdp.tables.engine import Engine, open_served, there_are
 from flexdp.tables.engines import sqlalchemy as alchemy
 from flexdp.tables.engines.registry import ENGINES
@@ -27,8 +27,7 @@ from flexdp.tables.frames.polars import open_polars
 from flexdp.tables.frames.pyarrow import open_pyarrow
 from flexdp.tables.frames.stream import is_reader, is_stream, open_stream
 from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.memory.columns import Opened, open_columns
-from flexdp.tables.memory.source import MemorySource, open_array
+from flexdp.tables.memory.source import MemorySource, Opened, open_array, open_columns
 from flexdp.tables.source import Source
 from flexdp.tables.written import read_written, refuse_offsets
 

@@ -21,8 +21,8 @@ from flexdp.buckets.exact import Exact
 from flexdp.errors import FlexdpError, InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.sharp.column import Column as RankedColumn
+from flexdp.tables.column import Column, no_name, pick
 from flexdp.tables.counting import Axis, Counted, Counting
-from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.session import Session
 from flexdp.tables.sql.check_query import Inspected, Wanted
 from flexdp.tables.sql.dialect import Dialect

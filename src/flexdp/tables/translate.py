@@ -14,8 +14,8 @@ from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
+from flexdp.tables.column import Column, one_of
 from flexdp.tables.counting import Axis, Counting
-from flexdp.tables.declared import Column, one_of
 from flexdp.tables.engine import Engine
 from flexdp.tables.engines.registry import ENGINES
 from flexdp.tables.source import Source

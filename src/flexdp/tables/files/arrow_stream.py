@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.faults import noticing
-from flexdp.tables.arrow_structures import ArrowArray, ArrowSchema
 
-__all__ = ["TextBatch", "text_stream"]
+__all__ = ["ArrowArray", "ArrowSchema", "TextBatch", "text_stream"]
 
 _CAPSULE = b"arrow_array_stream"
 _MESSAGE = ctypes.create_string_buffer(b"the text could not be read")  # the cause may quote it
@@ -185,3 +184,36 @@ _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_cha
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
+
+
+class ArrowSchema(ctypes.Structure):
+    """The type of an array."""
+
+
+class ArrowArray(ctypes.Structure):
+    """The content of an array."""
+
+
+ArrowSchema._fields_ = [
+    ("format", ctypes.c_char_p),
+    ("name", ctypes.c_char_p),
+    ("metadata", ctypes.c_char_p),
+    ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("children", ctypes.POINTER(ctypes.POINTER(ArrowSchema))),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.c_void_p),
+    ("private_data", ctypes.c_void_p),
+]
+ArrowArray._fields_ = [
+    ("length", ctypes.c_int64),
+    ("null_count", ctypes.c_int64),
+    ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(ArrowArray))),
+    ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.c_void_p),
+    ("private_data", ctypes.c_void_p),
+]

@@ -6,7 +6,7 @@ import glob
 from typing import Any
 
 from flexdp.errors import InputError
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.engines.duckdb.types import declared
 from flexdp.tables.files.paths import shown_path

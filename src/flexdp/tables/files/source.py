@@ -22,17 +22,26 @@ from flexdp._core.files import signatures
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, InputError
+from flexdp.tables.column import Column, check_unicode, pick
 from flexdp.tables.counting import Counting, columns_of
-from flexdp.tables.declared import Column, check_unicode, pick
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.engines.duckdb.private import PrivateSource
 from flexdp.tables.engines.duckdb.session import connection
 from flexdp.tables.engines.duckdb.types import read_cell
 from flexdp.tables.files.arrow_files import open_arrow_files
-from flexdp.tables.files.cells import Cell, as_text, read_typed, short
 from flexdp.tables.files.encodings import WIDE, check_encoding
 from flexdp.tables.files.excel import Sheet, open_sheet, read_sheet
-from flexdp.tables.files.expressions import csv_cells, file_list, json_cells, line_mark, lines_in_sql
+from flexdp.tables.files.expressions import (
+    Cell,
+    as_text,
+    csv_cells,
+    file_list,
+    json_cells,
+    line_mark,
+    lines_in_sql,
+    read_typed,
+    short,
+)
 from flexdp.tables.files.header import header_line
 from flexdp.tables.files.json_arrays import ElementEnds, check_array
 from flexdp.tables.files.lines import STDIN, Lines, is_read_once, keep_lines

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flexdp.errors import InputError
-from flexdp.tables.declared import no_column
-from flexdp.tables.frames.batches import Batches
-from flexdp.tables.frames.source import FrameSource
+from flexdp.tables.column import no_column
+from flexdp.tables.frames.source import Batches, FrameSource
 from flexdp.tables.plans.polars import check_lazy
 
 __all__ = ["open_polars"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
-from flexdp.tables.declared import no_column
+from flexdp.tables.column import no_column
 from flexdp.tables.frames.source import FrameSource
 from flexdp.tables.plans.files import all_different
 

@@ -1,26 +1,28 @@
-"""Frames that DuckDB reads, by Arrow streams, while it counts."""
+"""Frames that DuckDB reads, by Arrow streams, while it counts; lazy ones batch by batch."""
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from flexdp._core.faults import noticing
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
+from flexdp.tables.column import Column, no_name, pick
 from flexdp.tables.counting import Counting, columns_of
-from flexdp.tables.declared import Column, no_name, pick
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.engines.duckdb.private import PrivateSource
 from flexdp.tables.engines.duckdb.session import PrivateSession, connection
 from flexdp.tables.engines.duckdb.types import declared, read_cell
-from flexdp.tables.frames.batches import Batches
 from flexdp.tables.sql.check_query import Inspected, Wanted, inspect_texts
 from flexdp.tables.sql.query import ReadCell, Reading
 from flexdp.tables.written import WRITTEN, Written
 
-__all__ = ["FrameSource"]
+__all__ = ["Batches", "FrameSource"]
 
 
 @dataclass(frozen=True)
@@ -122,3 +124,71 @@ def _as_source(con: Any, table: Any) -> Iterator[Callable[[], None]]:
     finally:
         close()
         con.unregister("source")
+
+
+_READY = 4  # batches in the queue, so that polars never runs far ahead of the reader
+_POLL_SECONDS = 0.1
+
+
+class Batches:
+    """The batches of a lazy frame as one Arrow stream, made while they are read, until it is closed.
+
+    A thread fills a queue from a sink, because only a sink reports every failure: an iterator over batches simply ends
+    where one record makes polars panic.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._closed = threading.Event()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import pyarrow
+
+        schema = self._frame.clear().collect().to_arrow().schema
+        reader = pyarrow.RecordBatchReader.from_batches(schema, noticing(self._read(schema)))
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def close(self) -> None:
+        """Make the reader fail, and the sink stop at its next batch."""
+        self._closed.set()
+
+    def _read(self, schema: Any) -> Iterator[Any]:
+        """Yield the batches, all of the given schema: bytes of another type would be misread."""
+        ready: queue.Queue[Any] = queue.Queue(_READY)
+        threading.Thread(target=self._fill, args=(ready,), name="flexdp-batches", daemon=True).start()
+        try:
+            while not self._closed.is_set():
+                try:
+                    batches = ready.get(timeout=_POLL_SECONDS)
+                except queue.Empty:
+                    continue
+                if batches is _END:
+                    return
+                if batches is _FAILED or any(batch.schema != schema for batch in batches):
+                    break
+                yield from batches
+        finally:
+            self.close()  # also if the reader stops early
+        raise OSError("the frame was not read to its end")
+
+    def _fill(self, ready: queue.Queue[Any]) -> None:
+        """Put all batches of polars into the queue, and finally the outcome."""
+
+        def offer(item: Any) -> bool:
+            while not self._closed.is_set():
+                try:
+                    ready.put(item, timeout=_POLL_SECONDS)
+                except queue.Full:
+                    continue
+                return False
+            return True  # tells polars to stop
+
+        try:
+            self._frame.sink_batches(lambda frame: offer(frame.to_arrow().to_batches()))
+            ended = _END
+        except BaseException:  # noqa: BLE001  (a panic is not an Exception; its message may quote a cell)
+            ended = _FAILED
+        offer(ended)
+
+
+_END, _FAILED = object(), object()

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.calendar import FIRST_DATETIME, FIRST_DAY, LAST_DATETIME, LAST_DAY, MICROS_PER_DAY, offsets
 from flexdp.buckets.base import Kind
 from flexdp.sharp.column import Column as Sorted
+from flexdp.tables.column import Column
 from flexdp.tables.counting import Counting
-from flexdp.tables.declared import Column
 from flexdp.tables.engines.duckdb.types import read_cell
-from flexdp.tables.memory.times import to_clock_ticks, to_ticks
 from flexdp.tables.sql.query import Reading
 
-__all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "read_aligned"]
+__all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "read_aligned", "to_clock_ticks", "to_ticks"]
 
 _LARGEST_WHOLE_DOUBLE = 1e37
 LARGEST_INFERRED = 2**53 - 1  # larger integers are rounded if one missing cell makes them doubles
@@ -160,3 +162,51 @@ def _whole(values: NDArray[Any]) -> NDArray[Any]:
     elif values.dtype == np.uint64:
         return values.astype(object if len(values) and values.max() > 2**63 - 1 else np.int64)
     return values.astype(np.int64, copy=False)
+
+
+_PER_DAY = {"h": 24, "m": 1440, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
+_PER_DAY |= {"ps": 86400 * 10**12, "fs": 86400 * 10**15, "as": 86400 * 10**18}
+_DAYS_IN = {"D": 1, "W": 7}
+_MOST = 2**63 - 1
+
+
+def to_ticks(values: NDArray[Any], kind: Kind) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return days or microseconds since the epoch, rounded down, with a mask of those in the years that are read.
+
+    Ticks are compared with the first and the last of those years, computed exactly, before anything is multiplied:
+    numpy's own arithmetic and casts overflow silently.
+    """
+    unit, step = np.datetime_data(values.dtype)
+    per_day = 1 if kind == "date" else MICROS_PER_DAY
+    if unit in ("Y", "M"):
+        per_year = 12 if unit == "M" else 1
+        ticks, inside = _ticks_between(values, Fraction(-1969 * per_year, step), Fraction(8030 * per_year, step))
+        days = (ticks * step).view(f"datetime64[{unit}]").astype("datetime64[D]").astype(np.int64)
+        return days * per_day, inside
+    first, last = (FIRST_DAY, LAST_DAY) if kind == "date" else (FIRST_DATETIME, LAST_DATETIME)
+    tick = Fraction(step * per_day * _DAYS_IN.get(unit, 1), _PER_DAY.get(unit, 1))  # in the unit that is returned
+    ticks, inside = _ticks_between(values, first / tick, (last + 1) / tick)
+    if tick.denominator > _MOST:  # all possible ticks lie within one unit
+        return np.where(ticks < 0, -1, 0), inside
+    if tick.numerator == 1:
+        return ticks // tick.denominator, inside
+    if tick.denominator == 1:
+        return ticks * tick.numerator, inside
+    whole = ticks.astype(object) * tick.numerator // tick.denominator
+    return whole.astype(np.int64), inside
+
+
+def _ticks_between(values: NDArray[Any], start: Fraction, end: Fraction) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the ticks in [start, end) with a mask of them; 0 for all others."""
+    ticks = values.astype(np.int64)
+    inside = (ticks >= max(math.ceil(start), -_MOST)) & (ticks <= min(math.ceil(end) - 1, _MOST))  # NaT is the smallest
+    return np.where(inside, ticks, 0), inside
+
+
+def to_clock_ticks(values: NDArray[Any], zone: str, kind: Kind) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Convert datetimes in UTC to local time, or to days, by the same table as in a query."""
+    datetimes, inside = to_ticks(values, "datetime")
+    starts, ahead = (np.array(part, dtype=np.int64) for part in zip(*offsets(zone), strict=True))
+    shown = np.where(inside, datetimes, 0) + ahead[np.maximum(np.searchsorted(starts, datetimes, side="right") - 1, 0)]
+    inside = inside & (shown >= FIRST_DATETIME) & (shown <= LAST_DATETIME)
+    return (shown // MICROS_PER_DAY if kind == "date" else shown), inside

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engines.duckdb.session import connection
 from flexdp.tables.engines.duckdb.types import read_cell
 from flexdp.tables.memory.arrays import ArrayTable

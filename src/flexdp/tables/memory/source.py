@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.sharp.column import Column as RankedColumn
+from flexdp.tables.column import Column
 from flexdp.tables.counting import Counting
-from flexdp.tables.declared import Column
 from flexdp.tables.engines.duckdb.private import PrivateSource
 from flexdp.tables.memory.arrays import ArrayTable
 from flexdp.tables.memory.cells import CellTable
@@ -26,7 +26,7 @@ from flexdp.tables.sql.check_query import Inspected, Wanted
 from flexdp.tables.sql.query import ReadCell, Reading
 from flexdp.tables.written import Written
 
-__all__ = ["MemorySource", "open_array"]
+__all__ = ["MemorySource", "Opened", "open_array", "open_columns"]
 
 
 @np.errstate(all="ignore")
@@ -126,3 +126,25 @@ def _places(countings: Sequence[Counting]) -> dict[tuple[Column, Kind], str]:
         for column, kind in counting.cells:
             shown.append((zoned.get(column, column) if kind == "datetime" else column, kind))
     return {pair: f"c{i}" for i, pair in enumerate(dict.fromkeys(shown))}
+
+
+Opened: TypeAlias = tuple[ArrayTable | CellTable, int]  # a column, and its length
+
+
+def open_columns(columns: dict[Any, Any], open_one: Callable[[Any, str], Opened | None]) -> MemorySource:
+    """Open a dict of columns by their names; ``open_one`` opens a column, or returns None if it is none."""
+    parts: list[ArrayTable | CellTable] = []
+    sizes = set()
+    for name, values in dict.items(columns):  # whatever a subclass makes of it
+        opened = open_one(values, name) if isinstance(name, str) else None
+        if opened is None:
+            raise InputError(
+                "source",
+                "must be a dict of columns: names with lists, one-dimensional arrays or series",
+                remedy="For example {'cost': [7.5, 12], 'ward': ['A', 'B']}.",
+            )
+        parts.append(opened[0])
+        sizes.add(opened[1])
+    if len(sizes) > 1:
+        raise InputError("source", "must be a dict of columns of the same length")
+    return MemorySource(tuple(parts))

@@ -26,8 +26,8 @@ from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY,
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.width import Width
+from flexdp.tables.column import Column
 from flexdp.tables.counting import Axis, Counting, Units
-from flexdp.tables.declared import Column
 from flexdp.tables.sql.bucket_expressions import Step, search, step_of, tested_in_key
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.where import ReadColumn, derived_sql, test_sql, tree

@@ -24,7 +24,7 @@ from functools import partial
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.errors import InputError, P
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.where import tree
 from flexdp.tables.where.kinds import Kinds, Lookup
 from flexdp.tables.where.literals import Literals, a_kind, datetime_of, day_of, is_double, literal_kind, order_key

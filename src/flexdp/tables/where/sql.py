@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.errors import InputError
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.where import tree
 from flexdp.tables.where.meaning import HUGE, LARGEST_TERM, TINY
 from flexdp.tables.where.pattern import pieces

@@ -20,7 +20,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias, TypeGuard, TypeVar, cast
 
 from flexdp.buckets.base import Kind
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 
 __all__ = [
     "READINGS", "RESERVED", "And", "Arithmetic", "Call", "CaseWhen", "Compare", "Const", "In", "IsBetween", "IsNull",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine, no_table
 from flexdp.tables.engines.clickhouse.dialect import CLICKHOUSE
 from flexdp.tables.engines.clickhouse.session import ClickhouseSession, is_connection, opened

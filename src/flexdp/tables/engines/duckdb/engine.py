@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine, no_table
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.engines.duckdb.session import (

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY
 from flexdp.buckets.base import Kind
-from flexdp.tables.cell_patterns import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER, ZONED_DATETIME
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.files.written_cells import written_datetime, written_day, written_integer, written_number
 from flexdp.tables.sql.query import Reading
-from flexdp.tables.written import WRITTEN, Written
+from flexdp.tables.written import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER, WRITTEN, ZONED_DATETIME, Written
 
 __all__ = ["declared", "read_cell"]
 

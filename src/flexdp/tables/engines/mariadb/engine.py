@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine, no_table
 from flexdp.tables.engines.mariadb.dialect import MARIADB
 from flexdp.tables.engines.mariadb.session import MariadbSession, is_connection, opened

@@ -9,7 +9,7 @@ import re
 
 from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp.buckets.base import LONGEST_TEXT, Kind
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["declared", "read_cell"]

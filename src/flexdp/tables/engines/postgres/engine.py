@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine, no_table, not_permitted
 from flexdp.tables.engines.postgres.dialect import POSTGRES
 from flexdp.tables.engines.postgres.session import PostgresSession, is_connection, opened

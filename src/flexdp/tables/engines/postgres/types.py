@@ -6,7 +6,7 @@ import re
 
 from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp.buckets.base import LARGEST_DOUBLE, Kind
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engines.postgres.dialect import POSTGRES
 from flexdp.tables.sql.query import Reading
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine
 from flexdp.tables.engines.spark.dialect import SPARK
 from flexdp.tables.engines.spark.session import VIEW, SparkSession, opened, quiet

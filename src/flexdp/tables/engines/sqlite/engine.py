@@ -11,7 +11,7 @@ from typing import Any
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, UnavailableError
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine, no_table
 from flexdp.tables.engines.sqlite.dialect import SQLITE
 from flexdp.tables.engines.sqlite.session import SqliteSession, is_connection, opened

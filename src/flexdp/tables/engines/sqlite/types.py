@@ -9,7 +9,7 @@ import re
 
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
-from flexdp.tables.declared import Column
+from flexdp.tables.column import Column
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["declared", "read_cell"]
