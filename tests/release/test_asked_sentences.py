@@ -274,6 +274,14 @@ def test_open_ends_of_buckets_move_no_answer() -> None:
     assert replace(below, spec=spec, cells=first.cells).quantile("0.01").value == -7
 
 
+def test_an_anchor_far_from_the_median_of_the_buckets_makes_no_extreme_credible() -> None:
+    """The finding: "Lowest m: about -34.87" of proton masses. An anchor went astray, and both extremes with it."""
+    found = drawn("i", ["min", "max"], anchor=-(10**9), values={"0": -(10**9), "1": 10**9}, width=10, delta="1e-6")
+    spec = replace(found.spec, partitions=(make_buckets("integer", edges=[0, 10, 20, 30], open=True),))
+    read = replace(found, spec=spec, cells=KeyedHistogram([[0, 2, 4]], [20_000, 30_000, 20_000]))
+    assert read.max().text == "30 or more" and read.min().text == "below 0"
+
+
 def test_buckets_correct_answers_only_where_they_count_the_same_values() -> None:
     bounds: dict[str, Any] = {"width": 10, "bounds": (0, 400), "outside": "drop", "delta": "1e-6", "unit": "u"}
     cells = KeyedHistogram([[34]], [70_000])
