@@ -269,7 +269,7 @@ def test_the_last_closed_bucket_thins_out_from_the_density_at_its_edge(level: st
 
 
 def test_a_last_bucket_far_wider_than_its_neighbour_is_read_to_its_end() -> None:
-    """Proton masses and one number of everyday size: e^-steepness is 0 even in decimals, and answers raised an error."""
+    """Proton masses and a number of everyday size: e^−steepness is 0 even in decimals, and reading raised an error."""
     tiny = ["1.6e-27", "1.7e-27", "1.8e-27"]
     above = Profile(make_buckets("number", edges=[*tiny, "4"]), np.arange(3), np.array([900, 900, 50]), Fraction(0))
     assert above.quantile(Fraction(1)).value == 4.0 and above.quantile(Fraction("0.99")).value < 1e-26
