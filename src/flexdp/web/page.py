@@ -9,6 +9,7 @@ from flexdp._core.exact import number_text, upper_text
 from flexdp._core.text import markup, plural, prose, thousands
 from flexdp._release.ranges import value_words
 from flexdp.errors import InputError, spelled
+from flexdp.guarantees import limit_text
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.planning import Advice, Option
 from flexdp.report.charts.plans import tradeoff
@@ -107,7 +108,7 @@ def _said(advice: Advice) -> str:
         return f"No ε is chosen.{warned}"
     return (
         f"ε = {number_text(chosen.epsilon)}: a bucket loses at most {thousands(chosen.max_drop)}; 50% sure becomes "
-        f"at most {chosen.certainty}.{warned}"
+        f"{limit_text(chosen.certainty)}.{warned}"
     )
 
 
