@@ -167,7 +167,8 @@ def _promise(entries: Entries, advice: Advice) -> str:
     label, statistic = STATISTICS[entries["stat"]]
     if statistic is None or advice.epsilon is None:
         drop = advice.chosen.max_drop if advice.chosen else 0
-        return f"Every count is at most {thousands(drop)} too low and never too high, and no bucket is invented."
+        most = thousands(drop)
+        return f"The lower end of every count is at most {most} too low and never too high. No bucket is invented."
     share, apart = advice.setting.bucket_privacy(advice.epsilon), bool(advice.groups.by)
     records = None if apart else advice.setting.records_about  # how many a group has is not known
     mechanism = Bucketing(**entries.buckets) >> Dropping(share.epsilon, share.delta) >> ReadOff(statistic)
