@@ -291,6 +291,12 @@ def test_buckets_correct_answers_only_where_they_count_the_same_values() -> None
     assert any_value.median().interval is None and any_value.median().value == 200
 
 
+def test_a_range_has_no_more_figures_than_its_ends() -> None:
+    """The finding: "about 9 399 999 999 999 999 990", the difference of 10 and 9 400 000 000 000 000 000."""
+    found = answers("i", ["min", "max", "range"], anchor=5 * 10**18, values={"0": 10, "1": 94 * 10**17})
+    assert found["range"].text == "about 9.4e+18" and found["range"].value == 94 * 10**17
+
+
 def test_what_can_be_answered() -> None:
     found = drawn("i", ["range", "count"], anchor=200, values={"0": 1, "1": 395})
     asked = found.asked
