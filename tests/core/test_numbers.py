@@ -232,7 +232,7 @@ def _check_page(made: flexdp.Release, true: list[Fraction], keys: list[Fraction]
     assert len(ranges) == len(keys)
     assert all(low <= key <= high for (low, high), key in zip(ranges, keys, strict=True))
     assert all(any(low <= value <= high for low, high in ranges) for value in true)
-    found = re.search(r"left, from (.+?) to (.+?); the fullest holds", page)
+    found = re.search(r"left, from (.+?) to (.+?); the fullest with", page)
     assert found is not None and (cells[0], cells[-1]) in _halves(f"{found[1]} to {found[2]}")
     for words, text in re.findall(r">((?:(?:min|median|99th percentile|max)(?:, )?)+) ([^<]+)</text>", page):
         answers = {

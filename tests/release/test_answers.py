@@ -103,7 +103,10 @@ def test_a_count_is_too_low_by_what_all_of_its_bars_can_have_lost(
     released = published(cells, **parameters)
     most = sum(max(j for j, weight in enumerate(released.noise.weights) if weight) for _ in range(bars))
     assert number_in(r"at most (\d+) too low", str(released.counts())) == most
-    assert number_in(r"Each count is at most (\d+) too low", "\n".join(released.certificate().promises)) == most
+    assert (
+        number_in(r"The lower end of each count is at most (\d+) too low", "\n".join(released.certificate().promises))
+        == most
+    )
 
 
 def test_a_marginal_is_too_low_by_the_losses_of_all_cells_and_groups_in_it() -> None:

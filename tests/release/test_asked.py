@@ -683,3 +683,13 @@ def test_extreme_columns() -> None:
 def test_a_release_without_ask_is_as_before() -> None:
     found = flexdp.release(TABLE, "cost", epsilon=1, delta=1e-6, width=100)
     assert found.asked is None and "asked" not in json.loads(found.to_json()) and found.answers() == []
+
+
+def test_answers_of_a_column_of_which_most_records_are_zero_are_known() -> None:
+    """The finding: every second maximum and mean of such costs was "unknown", because an anchor lay at 1e-12."""
+    rng = np.random.default_rng(3)
+    values = np.where(rng.random(5000) < 0.6, 0.0, rng.exponential(100, 5000).round(1))
+    for _ in range(20):
+        found = flexdp.release(values, epsilon=2, delta=0, ask=["max", "min", "mean", "sum"])
+        assert 300 < found.max().value < 10_000 and found.min().value > -10_000
+        assert found.mean().value == pytest.approx(values.mean(), rel=0.1) and found.sum().value is not None

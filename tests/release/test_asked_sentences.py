@@ -274,6 +274,14 @@ def test_open_ends_of_buckets_move_no_answer() -> None:
     assert replace(below, spec=spec, cells=first.cells).quantile("0.01").value == -7
 
 
+def test_an_anchor_far_from_the_median_of_the_buckets_makes_no_extreme_credible() -> None:
+    """The finding: "Lowest m: about -34.87" of proton masses. An anchor went astray, and both extremes with it."""
+    found = drawn("i", ["min", "max"], anchor=-(10**9), values={"0": -(10**9), "1": 10**9}, width=10, delta="1e-6")
+    spec = replace(found.spec, partitions=(make_buckets("integer", edges=[0, 10, 20, 30], open=True),))
+    read = replace(found, spec=spec, cells=KeyedHistogram([[0, 2, 4]], [20_000, 30_000, 20_000]))
+    assert read.max().text == "30 or more" and read.min().text == "below 0"
+
+
 def test_buckets_correct_answers_only_where_they_count_the_same_values() -> None:
     bounds: dict[str, Any] = {"width": 10, "bounds": (0, 400), "outside": "drop", "delta": "1e-6", "unit": "u"}
     cells = KeyedHistogram([[34]], [70_000])
@@ -281,6 +289,12 @@ def test_buckets_correct_answers_only_where_they_count_the_same_values() -> None
     assert one.median().interval == (340, 349) and one.median().value == 340
     any_value = replace(drawn("i", ["median"], values={"1/2": 200}, max_buckets_per_unit=1, **bounds), cells=cells)
     assert any_value.median().interval is None and any_value.median().value == 200
+
+
+def test_a_range_has_no_more_figures_than_its_ends() -> None:
+    """The finding: "about 9 399 999 999 999 999 990", the difference of 10 and 9 400 000 000 000 000 000."""
+    found = answers("i", ["min", "max", "range"], anchor=5 * 10**18, values={"0": 10, "1": 94 * 10**17})
+    assert found["range"].text == "about 9.4e+18" and found["range"].value == 94 * 10**17
 
 
 def test_what_can_be_answered() -> None:

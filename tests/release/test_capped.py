@@ -89,10 +89,12 @@ def test_counts_are_not_said_to_be_near_those_of_the_column() -> None:
     worst = max(int(each) - released.get(place, 0) for place, each in enumerate(exact))
     assert worst > 5 * found().max_drop
     assert answer.statement.endswith(
-        f", {RANGES}: each released count is at most {found().max_drop} too low and never too high."
+        f", {RANGES}: each lower end is at most {found().max_drop} too low and never too high."
     )
     told = [line for line in found().certificate().promises if "too low" in line]
-    assert told == [f"Counting {RANGES}, each count is at most {found().max_drop} too low and never too high."]
+    assert told == [
+        f"Counting {RANGES}, the lower end of each count is at most {found().max_drop} too low and never too high."
+    ]
 
 
 def test_buckets_that_hold_much_may_be_absent_and_nobody_says_otherwise() -> None:

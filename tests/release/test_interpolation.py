@@ -268,6 +268,15 @@ def test_the_last_closed_bucket_thins_out_from_the_density_at_its_edge(level: st
     assert last == 40 or abs(evenly - expected) > last / 20, "the control: evenly"
 
 
+def test_a_last_bucket_far_wider_than_its_neighbour_is_read_to_its_end() -> None:
+    """Proton masses and a number of everyday size: e^−steepness is 0 even in decimals, and reading raised an error."""
+    tiny = ["1.6e-27", "1.7e-27", "1.8e-27"]
+    above = Profile(make_buckets("number", edges=[*tiny, "4"]), np.arange(3), np.array([900, 900, 50]), Fraction(0))
+    assert above.quantile(Fraction(1)).value == 4.0 and above.quantile(Fraction("0.99")).value < 1e-26
+    below = Profile(make_buckets("number", edges=["-4", *tiny]), np.arange(3), np.array([50, 900, 900]), Fraction(0))
+    assert below.quantile(Fraction(0)).value == -4.0
+
+
 def test_end_buckets_as_full_as_their_neighbours_are_even() -> None:
     made = released({0: 500, 1: 500, 2: 500}, edges=[0, 10, 20, 30], outside="drop")
     assert made.quantile(Fraction(11, 12)).value == 27.5 and made.quantile(Fraction(1, 12)).value == 2.5

@@ -92,3 +92,10 @@ def test_a_certainty_of_100_percent_is_not_called_a_limit(epsilon: int) -> None:
         assert 0 < 100 - told <= 100 * Fraction(doubt) + Fraction(1, 10**30)
     else:
         assert doubt < 1e-11 and odds.endswith("is in the data may be practically certain afterwards")
+
+
+def test_a_plan_calls_no_certainty_of_100_percent_a_limit() -> None:
+    for options in ({"buckets": 10}, {}, {"ask": ["max"], "delta": 0}):
+        told = str(flexdp.plan(**{"epsilon": 100, "delta": "1e-6", "records_about": 10_000, **options}))
+        assert "100% sure" not in told and "≤ 100%" not in told and "≈ 100%" in told
+        assert "may be practically certain afterwards" in told

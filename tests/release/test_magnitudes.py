@@ -35,6 +35,7 @@ def test_a_column_of_any_magnitude_is_released(name: str) -> None:
         for _ in range(2):
             released = flexdp.release(values, epsilon=1, **{"delta": "1e-6", **more})
             assert flexdp.Release.from_json(released.to_json()) == released
+            assert "<h1" in released.to_html(), "every answer can be read"
 
 
 def test_tiny_numbers_are_told_apart() -> None:

@@ -215,3 +215,16 @@ def test_the_number_of_records_of_a_listed_group_has_a_largest_end() -> None:
     group = made.by_group().count()["a"]
     assert group.interval == (made.histogram.size, made.histogram.size + 2 * made.max_drop)
     assert "far higher" not in str(group) and "far higher" in str(made.count())
+
+
+def test_a_positive_estimate_is_not_printed_as_zero_however_wide_its_ends_are() -> None:
+    """The finding: "Sum of v: about 0" of 2000 × 10 and 2000 × 1 000 000 in two buckets of very different widths."""
+    values = [10] * 2000 + [1_000_000] * 2000
+    made = flexdp.release(values, kind="integer", epsilon=1, delta="1e-6", edges=[0, 50, 2_000_000], outside="drop")
+    assert made.mean().text != "about 0" and made.sum().text != "about 0"
+    low, high = made.sum().interval
+    assert low <= sum(values) <= high
+    even = flexdp.release(
+        [-1e6] * 20_000 + [1e6] * 20_000, epsilon=1, delta="1e-6", edges=[-2e6, 0, 2e6], outside="drop"
+    )
+    assert even.mean().text == "about 0", "the control: no sign is known"

@@ -105,13 +105,13 @@ def test_what_counts(cells: dict[Any, int], column: Any, options: dict[str, Any]
 def test_certainties_are_those_of_the_buckets() -> None:
     """At ε = 1 a bucket loses at most 27 records; ten public ones of which one holds 900, 270 of 1170."""
     assert published(ONE, width=5).certificate().promises[-3:] == (
-        "Each count is at most 27 too low and never too high.",
+        "The lower end of each count is at most 27 too low and never too high.",
         "Every bucket with at least 28 records is present.",
         "No empty bucket is listed.",
     )
     grouped = published({("A", 6, 7): 900}, ["x", "y"], width=5, by="g").certificate().promises
     assert grouped[-3:] == (
-        "Each count is at most 27 too low per g and never too high.",
+        "The lower end of each count is at most 27 too low per g and never too high.",
         "Every cell of each g with at least 28 records is present.",
         "No empty cell of any g is listed.",
     )

@@ -200,6 +200,24 @@ def test_of_two_points_that_exclude_one_another_neither_is_known() -> None:
     assert [each.unknown for each in reconcile([*given, lower, far])[2:]] == [False, False, True]
 
 
+@pytest.mark.parametrize("side", [1, -1])
+def test_points_near_zero_tell_nothing_of_the_size_of_others(side: int) -> None:
+    """Where most records are 0, an anchor may be 1e-12, and the highest of the others 580."""
+    tiny, count = Fraction(1, 10**12), fact(Count(), point=10_000)
+    found = reconcile(
+        [
+            count,
+            fact(Median(), point=tiny * side, drawn=True),
+            fact(Quantile("0.02" if side < 0 else "0.98"), point=2 * tiny * side, drawn=True),
+            fact(Min() if side < 0 else Max(), point=580 * side, drawn=True),
+            fact(Max() if side < 0 else Min(), point=0, drawn=True),
+        ]
+    )
+    assert not any(each.unknown for each in found)
+    known = fact(Median(), point=1, drawn=True)
+    assert reconcile([count, known, fact(Max(), point=10**9, drawn=True)])[2].unknown, "the control"
+
+
 def test_where_nothing_else_is_known_nothing_is_judged() -> None:
     assert reconcile([fact(Max(), point=10**30, drawn=True)])[0].point == 10**30
     zero = [fact(Median(), point=0, drawn=True), fact(Count(), point=9000)]

@@ -332,7 +332,7 @@ def test_the_sentences() -> None:
     )
     assert str(released.mode()) == f"Fullest bucket of x: 25–30. {holds}; no other bucket has more than 77."
     assert str(released.counts()) == (
-        "Counts of x in 3 buckets: each released count is at most 27 too low and never too high."
+        "Counts of x in 3 buckets: each lower end is at most 27 too low and never too high."
     )
     assert str(released.counts(debias=True)) == (
         "Counts of x in 3 buckets, with 13.5 added to each, the mean number of records that it loses: unbiased for "

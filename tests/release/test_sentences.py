@@ -78,7 +78,7 @@ def test_buckets() -> None:
             "max_at_least:2000": (
                 "Highest bucket of x with at least 2 000 records: none. No bucket has more than 927."
             ),
-            "counts": "Counts of x in 2 buckets: each released count is at most 27 too low and never too high.",
+            "counts": "Counts of x in 2 buckets: each lower end is at most 27 too low and never too high.",
             "debiased": (
                 "Counts of x in 2 buckets, with 13.5 added to each, the mean number of records that it loses: unbiased "
                 "for buckets of at least 28 records; such a count may exceed the true one."
@@ -119,7 +119,7 @@ def test_public_buckets_tell_how_much_can_lie_beyond() -> None:
     check(
         published({(9,): 900}, width=5, bounds=(0, 50), outside="drop"),
         {"max": "Highest x (within 0–50): 45–50. This is certain.", "counts": (
-            "Counts of x (within 0–50) in 1 bucket: each released count is at most 27 too low and never too high."
+            "Counts of x (within 0–50) in 1 bucket: each lower end is at most 27 too low and never too high."
         )},
     )  # fmt: skip
 
@@ -190,16 +190,14 @@ def test_groups() -> None:
         {
             "max": f"Highest x: 35–40 or more. {rest('lies in 35–40', lost=lost)}",
             "mode": "Fullest bucket of x: 30–35. It has about 914 records (certainly at least 900).",
-            "counts": "Counts of x in 2 buckets: each released count is at most 27 too low per g and never too high.",
+            "counts": "Counts of x in 2 buckets: each lower end is at most 27 too low per g and never too high.",
         },
     )
     check(
         released.by_group()["B, b"],
         {
             "max": f"Highest x (g 'B, b'): 35–40 or more. {rest('lies in 35–40')}",
-            "counts": (
-                "Counts of x (g 'B, b') in 1 bucket: each released count is at most 27 too low and never too high."
-            ),
+            "counts": ("Counts of x (g 'B, b') in 1 bucket: each lower end is at most 27 too low and never too high."),
         },
     )
     check(
@@ -211,7 +209,7 @@ def test_groups() -> None:
                 "no other bucket has more than 54."
             ),
             "counts": (
-                "Counts of x (declared groups of g) in 1 bucket: each released count is at most 54 too low and never "
+                "Counts of x (declared groups of g) in 1 bucket: each lower end is at most 54 too low and never "
                 "too high."
             ),
             "debiased": (
@@ -296,7 +294,7 @@ def test_points() -> None:
         {
             "mode": f"Fullest cell of (x, y): (5–10, 10–15). It has {HOLDS}; no other cell has more than 67.",
             "support": f"Cells of (x, y) that hold records: (5–10, 10–15); (15–20, 10–15). {listed}",
-            "counts": "Counts of (x, y) in 2 cells: each released count is at most 27 too low and never too high.",
+            "counts": "Counts of (x, y) in 2 cells: each lower end is at most 27 too low and never too high.",
             "applied": f"Result of len for (x, y): 2. {moved} such data.",
         },
     )
@@ -308,9 +306,7 @@ def test_points() -> None:
                 + rest("lies in 15–20", higher="in each cell of each higher bucket", lost=lost)
             ),
             "support": f"Buckets of x that hold records: 5–10, 15–20. {listed}",
-            "counts": (
-                "Counts of x in 2 buckets: each released count is at most 27 too low per cell and never too high."
-            ),
+            "counts": ("Counts of x in 2 buckets: each lower end is at most 27 too low per cell and never too high."),
         },
     )
     check(
@@ -320,7 +316,7 @@ def test_points() -> None:
     bounded = published(two, ["x", "y"], width=5, bounds=[(0, 50), (0, 100)], outside="drop")
     assert str(bounded.mode()).startswith("Fullest cell of (x, y) (within 0–50 × 0–100): (5–10, 10–15). ")
     assert str(bounded.marginal("y").counts()) == (
-        "Counts of y (within 0–100, the others within their bounds) in 1 bucket: each released count is at most 270 "
+        "Counts of y (within 0–100, the others within their bounds) in 1 bucket: each lower end is at most 270 "
         "too low and never too high."
     )
 

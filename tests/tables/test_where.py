@@ -569,6 +569,24 @@ def test_differences_of_times_name_their_unit() -> None:
         )
 
 
+def test_days_of_datetimes_that_no_type_declares(tmp_path: Path) -> None:
+    """In a text file date(a) reads dates, so a cell with a time of day is missing; date(datetime(a)) is its day."""
+    cells = [("2024-03-01 23:59:00", "2024-03-02 00:01:00"), ("2024-02-28", "2024-03-01 11:00:00"), ("x", "2024-03-01")]
+    path = tmp_path / "stays.csv"
+    path.write_text("i,a,b,c\n" + "".join(f"{i},{a},{b},2024-03-01\n" for i, (a, b) in enumerate(cells)))
+    request = prepare(path, "stay", derive={"stay": "date(datetime(b)) - date(datetime(a))"}, exact=True)
+    assert request.questions[0].spec.derived == (("stay", "date(datetime(b)) - date(datetime(a))"),)
+    assert sorted(request.partition.centres(private_bars(request).parts[0]).tolist()) == [1, 2]
+    for where, kept in {
+        "date(datetime(b)) = DATE '2024-03-01'": [1, 2], "date(datetime(b)) = c": [1, 2],
+        "date(datetime(a)) IS NULL": [2], "date(b) IS NULL": [0, 1],
+    }.items():  # fmt: skip
+        request = prepare(path, "i", kind="integer", where=where, exact=True)
+        assert sorted(private_bars(request).parts[0].tolist()) == kept, where
+    with pytest.raises(InputError, match=r"date\(…\) says how one column is read, and takes nothing else"):
+        prepare(path, "stay", derive={"stay": "date(text(b))"}, exact=True)
+
+
 @pytest.mark.parametrize("text", ["i --1 > 0", "i /* of all */ > 0", "i > 0 -- of all", "i > 0--1"])
 def test_a_filter_has_no_comments(text: str) -> None:
     """In SQL each is a comment, or hides one."""

@@ -54,7 +54,7 @@ _NUMBER = r"(\d+(?:\s\d{3})*)"
 _SEEN = re.compile(rf"the estimate of {_NUMBER} is off by at most {_NUMBER}[,)]")
 _TOTAL = re.compile(rf"[Aa]t most {_NUMBER} (?:records?|units?)[^.;]* left out in total")
 _SHARE = re.compile(r"[Aa]t most ([\d.]+)% of what was counted was left out in total")
-_LOW = re.compile(rf"[Ee]ach count is at most {_NUMBER} too low(?: and never too high)?\.")
+_LOW = re.compile(rf"[Tt]he lower end of each count is at most {_NUMBER} too low(?: and never too high)?\.")
 _PRESENT = re.compile(rf"[Ee]very \w+ (?:of each .* )?with at least {_NUMBER} (?:records?|units?)[^.]* is present")
 
 

@@ -80,8 +80,15 @@ def _zeros(rng: Rng, n: int) -> list[float]:
     return _cents(np.where(rng.random(n) < 0.6, 0, rng.exponential(300, n)))
 
 
+def _masses(rng: Rng, n: int) -> list[float]:
+    """Tiny numbers, half of the time so close together that the middle of a ladder may lie far from them."""
+    spread = float(rng.choice([1e-3, 0.2]))
+    return [1.67e-27 * (1 + spread * float(x)) for x in rng.normal(0, 1, n)]
+
+
 _DAY = dt.date(2024, 1, 1)
 _MOMENT = dt.datetime(2024, 1, 1)
+
 
 LAWS: dict[str, tuple[str, Callable[[Rng, int], list[Any]]]] = {
     "costs": ("number", _costs),
@@ -93,7 +100,7 @@ LAWS: dict[str, tuple[str, Callable[[Rng, int], list[Any]]]] = {
     "holes": ("number", _holes),
     "zeros": ("number", _zeros),
     "constant": ("number", lambda _, n: [12.5] * n),
-    "tiny": ("number", lambda rng, n: [float(x) * 1e-27 for x in rng.uniform(1, 2, n)]),
+    "tiny": ("number", _masses),
     "far": ("number", lambda rng, n: [float(x) for x in rng.normal(1.7e9, 3600, n)]),
     "ages": ("integer", lambda rng, n: [int(x) // 5 * 5 if x % 2 else int(x) for x in rng.integers(18, 95, n)]),
     "flags": ("integer", lambda rng, n: [int(x) for x in rng.random(n) < 0.43]),

@@ -418,7 +418,7 @@ class Telling:
         first, second = self.value(low), self.value(high)
         scale = self.asked.column.scale
         apart = high - low
-        number = scale.value(apart if scale.integral else _to_grain(apart, _last_figure(apart)))
+        number = scale.value(_to_grain(apart, _last_figure(apart)))
         value: Any = (
             second - first if isinstance(first, dt.date) else int(number) if scale.integral else to_double(number)
         )

@@ -254,8 +254,8 @@ class Profile:
         if fall is None:
             return share, width
         above, steepness = fall
-        gone = 1 - _exp(-steepness)
-        reached = _minus_log(1 - (share if above else 1 - share) * gone) / steepness
+        left = 1 - (share if above else 1 - share) * (1 - _exp(-steepness))
+        reached = _minus_log(left) / steepness if left else Fraction(1)  # e^−steepness may be too small for decimals
         return reached if above else 1 - reached, width / max(steepness, Fraction(1))
 
     def _fall(self, place: int, index: int, width: Fraction) -> tuple[bool, Fraction] | None:

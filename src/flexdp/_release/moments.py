@@ -83,6 +83,8 @@ def moment(reader: Reader, words: Words, question: Moment, *, by_group: bool = F
     value, found = _value(reader, question), _certain(reader, question)
     step = _step(reader, question, value, found)
     shown = stepped(value, step)
+    if value and not shown and found is not None and not found[0] < 0 < found[1]:
+        shown = stepped(value, _last_digit(value, 1))  # of a sum of positive numbers "about 0" is absurd
     printed: Any = (
         None
         if found is None

@@ -168,7 +168,7 @@ def promises(spec: Spec, reader: Reader, chosen: Sequence[str] = (), *, asked: b
         *conditions(spec, asked=asked),
         *chosen,
         f"Not counted: {'; '.join(_not_counted(spec))}.{_counted_as_another(spec)}",
-        words.counting(f"Each count is {words.too_low} and never too high."),
+        words.counting(f"The lower end of each count is {words.too_low} and never too high."),
         words.counting(f"Every {words.place.removeprefix('each ')} with at least {least} is present."),
         f"No empty {words.spot}{f' of any {joined(words.groups)}' if words.groups else ''} is listed.",
     ]

@@ -252,7 +252,9 @@ class Release(Readable, Exported):
         listed = () if self.asked is None else listing_conditions(self.spec, self.asked)
         chosen = () if self.auto is None else how_chosen(self.spec, self.auto, self.asked, self.privacy.epsilon)
         if self.auto is not None and self.auto.chosen:
-            chosen += (self._words.counting(f"Each count is {self._words.too_low} and never too high."),)
+            chosen += (
+                self._words.counting(f"The lower end of each count is {self._words.too_low} and never too high."),
+            )
         asked = self.asked is not None
         capped = tuple(answer.statement for answer in self.capped_units)
         return (*conditions(self.spec, bucketed=self.budget is not None, asked=asked), *capped, *listed, *chosen)

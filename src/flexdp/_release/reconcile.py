@@ -32,7 +32,8 @@ Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 
 _FAR = 30  # widths of all that is known by which a point may lie beyond it, where something is known of that tail
 _LEAST, _MOST = 10, 1000  # the same where buckets tell how steep it is
-_MIDDLE = 100  # times the number of records by which tail and middle may differ, where nothing is known of the tail
+_MIDDLE = 10_000  # times the number of records by which tail and middle may differ, where nothing is known of the tail
+_ZERO = Fraction(1, 100)  # where many records are 0, points are drawn anywhere near it, and tell nothing of the size
 _FIFTH = Fraction(1, 5)  # whose length beside all that is known tells how steep a tail is
 _TAIL = Fraction(1, 20)  # a quantile of at most this level tells of the lower tail
 _OPEN: Ends = (None, None)
@@ -255,6 +256,8 @@ class _Reconciled:
     def _far(self, low: Fraction, high: Fraction, widths: Fraction | None) -> Fraction | None:
         """How far outside of what is known a point, or a limit of a mean, may lie; None where nothing can judge it."""
         width, largest = high - low, max(abs(low), abs(high))
+        if largest < _ZERO and self.seen.of(Min())[1] is None and self.seen.of(Max())[0] is None:
+            return None if self.last is None else self.last - 1
         if widths is not None and width:
             return widths * width
         counts = [

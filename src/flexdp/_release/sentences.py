@@ -493,7 +493,7 @@ class Words:
                 f"{'records' if self.spec.unit is None else 'units'} that it loses: unbiased for {self.spot}s of at "
                 f"least {least}{where}; such a count may exceed the true one."
             )
-        return f": each released count is {self.too_low} and never too high."
+        return f": each lower end is {self.too_low} and never too high."
 
     @property
     def too_low(self) -> str:

@@ -20,6 +20,8 @@ from flexdp.guarantees.measures import (
     Metric,
 )
 from flexdp.guarantees.privacy import Privacy
+from flexdp.guarantees.privacy import limit_text as limit_text
+from flexdp.guarantees.privacy import sure_text as sure_text
 from flexdp.guarantees.relations import (
     ONE_RECORD,
     AddRemove,

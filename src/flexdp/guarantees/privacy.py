@@ -12,7 +12,9 @@ from flexdp._core.exact import Number, number_text, upper_text
 from flexdp.errors import InputError, P
 from flexdp.guarantees.relations import ONE_RECORD, Condition, Neighbours, neighbours_given
 
-__all__ = ["Privacy"]
+__all__ = ["Privacy", "limit_text", "sure_text"]
+
+_ALL = "100%"  # rounded up: no limit
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -87,9 +89,9 @@ class Privacy:
     def odds(self) -> str:
         """ε in words: how sure an undecided observer can become, rounded up."""
         undecided = f"an observer who was 50% sure {self.neighbours.doubt}"
-        if self.certainty == "100%":
-            return f"{undecided} may be practically certain afterwards"
-        return f"{undecided} is at most {self.certainty} sure afterwards"
+        if self.certainty == _ALL:
+            return f"{undecided} may be {sure_text(self.certainty)} afterwards"
+        return f"{undecided} is at most {sure_text(self.certainty)} afterwards"
 
     def __add__(self, other: Privacy) -> Privacy:
         """Return the privacy of two releases of the same data by basic composition: ε and δ add up.
@@ -141,6 +143,24 @@ class Privacy:
     def _repr_html_(self) -> str:
         epsilon, delta = upper_text(self.epsilon, 6), upper_text(self.delta)
         return card(f"Privacy: ε = {epsilon}, δ = {delta}", sentence(self))
+
+
+def sure_text(certainty: str) -> str:
+    """Return a certainty as a sentence names it: "73.2% sure"; 100% is no limit, and is not called one.
+
+    >>> sure_text("73.2%"), sure_text("100%")
+    ('73.2% sure', 'practically certain')
+    """
+    return "practically certain" if certainty == _ALL else f"{certainty} sure"
+
+
+def limit_text(certainty: str) -> str:
+    """Return a certainty as a table shows it.
+
+    >>> limit_text("73.2%"), limit_text("100%")
+    ('≤ 73.2%', '≈ 100%')
+    """
+    return f"≈ {certainty}" if certainty == _ALL else f"≤ {certainty}"
 
 
 def _certainty(epsilon: Fraction) -> str:

@@ -16,7 +16,7 @@ from flexdp._core.text import plural, thousands
 from flexdp.buckets.parse import bucket_parameters
 from flexdp.buckets.partition import Buckets
 from flexdp.errors import P, Phrase, spelled
-from flexdp.guarantees import AddRemove, Privacy
+from flexdp.guarantees import AddRemove, Privacy, limit_text, sure_text
 from flexdp.noise.drop import DropNoise
 from flexdp.planning.cautions import MOST_EXPECTED, cautions
 from flexdp.planning.command import bucket_words, command_of
@@ -185,8 +185,8 @@ class Advice:
             left = f"a bucket of {plural(self.larger.chosen.survives_from, 'record', thousands)} is certain to survive"
         return (
             f"With ε = {number_text(self.larger.epsilon or 0)} instead of {number_text(self.epsilon or 0)}{together}, "
-            f"{left}, but an observer who was 50% sure may become {self.larger.privacy.certainty} sure instead of "
-            f"{self.privacy.certainty}"
+            f"{left}, but an observer who was 50% sure may become {sure_text(self.larger.privacy.certainty)} instead "
+            f"of {self.privacy.certainty}"
         )
 
     @cached_property
@@ -299,7 +299,7 @@ class Advice:
         if self.counts is not None:
             shares = (self.expectations.get(option.epsilon) for option in self.options)
             columns["expected share"] = ["–" if e is None else percent(e.share, 3) for e in shares]
-        columns["50% sure becomes"] = [f"≤ {option.certainty}" for option in self.options]
+        columns["50% sure becomes"] = [limit_text(option.certainty) for option in self.options]
         if self.setting.limit is not None:
             columns["target"] = ["met" if option.meets else "–" for option in self.options]
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]

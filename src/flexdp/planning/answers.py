@@ -25,7 +25,7 @@ from flexdp._release.spec import Spec
 from flexdp.buckets.exact import Exact
 from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import InputError, P, Phrase
-from flexdp.guarantees import Privacy
+from flexdp.guarantees import Privacy, limit_text
 from flexdp.planning.bounds import AnswerBound, AskedOption, ExpectedAnswer
 from flexdp.planning.groups import NO_GROUPS, Groups
 from flexdp.planning.options import LADDER
@@ -267,7 +267,7 @@ class AskedOutlook:
         }
         for place, bound in enumerate(options[-1].bounds if options else ()):
             columns[_name(bound.stat)] = [str(option.bounds[place]) for option in options]
-        columns["50% sure becomes"] = [f"≤ {option.certainty}" for option in options]
+        columns["50% sure becomes"] = [limit_text(option.certainty) for option in options]
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
     def notes(self, chosen: Fraction | None) -> list[str]:

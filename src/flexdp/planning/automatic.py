@@ -16,7 +16,7 @@ from flexdp._release.capped import after_cap
 from flexdp.buckets.exact import Exact
 from flexdp.calculus.privacy import of_each_release
 from flexdp.errors import InputError, P, Phrase
-from flexdp.guarantees import Privacy
+from flexdp.guarantees import Privacy, limit_text
 from flexdp.planning.answers import AskedOutlook
 from flexdp.planning.automatic_trials import ExpectedBuckets, tried
 from flexdp.planning.bounds import AskedOption
@@ -217,7 +217,7 @@ class AutomaticOutlook:
             if self.asked is not None:
                 found = self.answers(epsilon)
                 cells += ["–"] * len(answers) if found is None else map(str, found.bounds)
-            rows.append(["→" if epsilon == chosen else "", number_text(epsilon), *cells, f"≤ {certainty}"])
+            rows.append(["→" if epsilon == chosen else "", number_text(epsilon), *cells, limit_text(certainty)])
         return ["", "ε", *names, *answers, "50% sure becomes"], rows
 
     def expected(self, epsilon: Fraction) -> ExpectedBuckets | None:

@@ -13,6 +13,7 @@ from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.errors import InputError, P, Phrase
+from flexdp.guarantees import sure_text
 from flexdp.planning.command import open_width
 from flexdp.planning.expected import UNORDERED
 from flexdp.planning.groups import NO_GROUPS, Groups
@@ -162,7 +163,7 @@ def _about_chosen(setting: Setting, chosen: Option, *, unexpected: bool, public:
             (
                 epsilon,
                 f" is above {LARGE_EPSILON} and gives little privacy protection: an observer who was 50% sure may "
-                f"become {chosen.certainty} sure. Allow a larger loss or wider buckets instead.",
+                f"become {sure_text(chosen.certainty)}. Allow a larger loss or wider buckets instead.",
             )
         )
     if unexpected:

@@ -9,6 +9,7 @@ from flexdp._core.exact import number_text, upper_text
 from flexdp._core.text import markup, plural, prose, thousands
 from flexdp._release.ranges import value_words
 from flexdp.errors import InputError, spelled
+from flexdp.guarantees import limit_text
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.planning import Advice, Option
 from flexdp.report.charts.plans import tradeoff
@@ -107,7 +108,7 @@ def _said(advice: Advice) -> str:
         return f"No ε is chosen.{warned}"
     return (
         f"ε = {number_text(chosen.epsilon)}: a bucket loses at most {thousands(chosen.max_drop)}; 50% sure becomes "
-        f"at most {chosen.certainty}.{warned}"
+        f"{limit_text(chosen.certainty)}.{warned}"
     )
 
 
@@ -166,7 +167,8 @@ def _promise(entries: Entries, advice: Advice) -> str:
     label, statistic = STATISTICS[entries["stat"]]
     if statistic is None or advice.epsilon is None:
         drop = advice.chosen.max_drop if advice.chosen else 0
-        return f"Every count is at most {thousands(drop)} too low and never too high, and no bucket is invented."
+        most = thousands(drop)
+        return f"The lower end of every count is at most {most} too low and never too high. No bucket is invented."
     share, apart = advice.setting.bucket_privacy(advice.epsilon), bool(advice.groups.by)
     records = None if apart else advice.setting.records_about  # how many a group has is not known
     mechanism = Bucketing(**entries.buckets) >> Dropping(share.epsilon, share.delta) >> ReadOff(statistic)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexdp._release.ranges import value_words
+from flexdp.guarantees import limit_text
 from flexdp.report.charts.scales import anchored, value_ticks, value_title
 from flexdp.report.charts.svg import LogScale, Scale, coordinate, count_name, picture, steps, text
 from flexdp.statistics import Max, Min, Range, Statistic
@@ -29,7 +30,7 @@ def icons(certainty: str, *, name: str) -> str:
         kind, fill = ("bar", "") if place < 50 else ("more", f' fill="url(#{name}-h)"') if place < after else ("no", "")
         body.append(f'<circle class="{kind}"{fill} cx="{x}" cy="{y}" r="8"/>')
     words = f"50 of 100 icons are full, {after - 50} more are hatched, {100 - after} are empty."
-    return picture(222, 222, f"50% sure becomes at most {certainty}", words, body, name=name, alone=False)
+    return picture(222, 222, f"50% sure becomes {limit_text(certainty)}", words, body, name=name, alone=False)
 
 
 def icons_after(certainty: str) -> int:

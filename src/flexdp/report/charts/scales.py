@@ -221,7 +221,7 @@ def described(document: Document, *, ends: bool = False) -> str:
         words = f"Counting {document.once}: {words}"
     told = f", from {document.text(0)} to {document.text(many - 1)}" if ends else ""
     return (
-        f"{words}{told}; the fullest holds {thousands(int(counts.max()))}. Every bucket may hold up to "
+        f"{words}{told}; the fullest with {thousands(int(counts.max()))}. Every bucket may hold up to "
         f"{thousands(document.max_drop)} more than its bar shows, and none holds fewer."
     )
 

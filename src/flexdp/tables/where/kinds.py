@@ -129,6 +129,8 @@ class Kinds:
                 kinds.add(literal_kind(each.value))
             elif is_reading(each):
                 kinds.add(_wider(kind_of(self.declared(each))))
+            elif isinstance(each, tree.Call) and each.function == "date":  # the day of datetime(x)
+                kinds.add("date")
             elif not isinstance(each, tree.Name):
                 kinds.add("number")
             elif not self._is_sought(each.name):

@@ -464,7 +464,8 @@ class _Parser:
         arguments = self._listed(self._either)
         if function == "coalesce" and len(arguments) < 2:
             raise self._refused(": coalesce needs two values or more", remedy="For example coalesce(discount, 0).")
-        if function in tree.READINGS and not (len(arguments) == 1 and isinstance(arguments[0], tree.Name)):
+        days = function == "date" and tree.is_reading(arguments[0]) and arguments[0].function == "datetime"
+        if function in tree.READINGS and not (len(arguments) == 1 and (days or isinstance(arguments[0], tree.Name))):
             remedy = f"For example {function}(x)."
             first = arguments[0]
             if isinstance(first, tree.Literal) and isinstance(first.value, str) and function in ("date", "datetime"):

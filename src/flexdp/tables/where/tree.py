@@ -222,7 +222,7 @@ def columns_in(node: Node) -> Iterator[ReadColumn]:
 
 def is_reading(node: Node) -> TypeGuard[Call]:
     """Tell whether a node declares how a column is read: number(x), date(x) and the like."""
-    return isinstance(node, Call) and node.function in READINGS
+    return isinstance(node, Call) and node.function in READINGS and isinstance(node.arguments[0], Name)
 
 
 def results_of(node: CaseWhen) -> list[Value]:
@@ -242,8 +242,8 @@ def outcomes(node: Value) -> Iterator[Value]:
 def declared_names(node: Node) -> Iterator[tuple[str, Kind]]:
     """Yield the columns whose kind a text declares, by number(x), date(x) and the like, with that kind."""
     for each in walk(node):
-        if is_reading(each) and isinstance(each.arguments[0], Name):
-            yield each.arguments[0].name, cast("Kind", each.function)
+        if is_reading(each):
+            yield cast("Name", each.arguments[0]).name, cast("Kind", each.function)
 
 
 def compared_names(node: Node) -> Iterator[str]:
