@@ -163,9 +163,13 @@ class _Reconciled:
         self.facts, self.gamma, self.last = facts, gamma, last
         self.certain = _Known([fact for fact in facts if not fact.gamma and not fact.found])
         self.seen = _Known([fact for fact in facts if not fact.gamma and not fact.found and not fact.public])
+        public = _Known([fact for fact in facts if fact.public])
+        self.public: Ends = public.of(Min())[0], public.of(Max())[1]
 
     def all(self) -> list[Fact]:
         """All facts, in their order."""
+        if any(map(self._is_impossible, self.facts)):
+            self.facts = [_unknown(fact) if _is_drawn_quantile(fact) else fact for fact in self.facts]
         below, above = self._astray()
         known = [self._judged(self._ends_cut(fact), below, above) for fact in self.facts]
         drawn = sorted(
@@ -174,6 +178,16 @@ class _Reconciled:
             if fact.drawn and fact.point is not None and (level := level_in(fact.quantity)) is not None
         )
         return [self._point_cut(fact, drawn) for fact in known]
+
+    def _is_impossible(self, fact: Fact) -> bool:
+        """Whether a point is further beyond the public ends than these are apart, as no value of the population is.
+
+        Where one was drawn, the noise was larger than all that there is, so the draws beside it tell nothing either.
+        """
+        low, high = self.public
+        if not _is_drawn_quantile(fact) or fact.point is None or low is None or high is None:
+            return False
+        return not 2 * low - high <= cut(fact.point, *self.seen.of(fact.quantity)) <= 2 * high - low
 
     def _sure(self, fact: Fact) -> Ends:
         """The certain ends of a fact's quantity; none of values that were limited privately."""
@@ -279,8 +293,7 @@ class _Reconciled:
         )
         if not astray:
             return fact
-        ends = (None, None) if fact.gamma else fact.ends
-        return replace(fact, point=None, low=ends[0], high=ends[1], unknown=True)
+        return _unknown(fact)
 
     def _point_cut(self, fact: Fact, drawn: Sequence[tuple[Fraction, Fraction]]) -> Fact:
         """The fact with its point between drawn ones, if it is an estimate or a mean, and within the certain ends."""
@@ -299,6 +312,16 @@ class _Reconciled:
     def _within_sure(self, fact: Fact, point: Fraction) -> Fraction:
         """A point within the certain ends of a fact itself, and of its quantity."""
         return cut(cut(point, *(_OPEN if fact.gamma else fact.ends)), *self._sure(fact))
+
+
+def _is_drawn_quantile(fact: Fact) -> bool:
+    return fact.drawn and level_in(fact.quantity) is not None
+
+
+def _unknown(fact: Fact) -> Fact:
+    """The fact without its point, and without ends that may fail."""
+    ends = _OPEN if fact.gamma else fact.ends
+    return replace(fact, point=None, low=ends[0], high=ends[1], unknown=True)
 
 
 class _Known:
