@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from flexdp._release.claims import (
+    CERTAIN,
     Absent,
     Between,
     Beyond,
@@ -23,6 +24,7 @@ from flexdp._release.claims import (
     OutsideShare,
     Touched,
 )
+from flexdp._release.sentences import label
 from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Statistic, Sum
 from truth.raw import Item, Raw, Span, number, on_line, order_statistic, total
 
@@ -50,6 +52,26 @@ def judge(claim: Claim, raw: Raw) -> Verdict | None:
     above = truth[1] > low if claim.strict and claim.lower is not None else truth[1] >= low
     below = truth[0] < high if claim.strict and claim.upper is not None else truth[0] <= high
     return Verdict(claim, above and below, truth)
+
+
+_OF_VALUES = (Max, Min, Range, IQR, Quantile, Median, Mean, Sum)
+ASTRAY = 10  # times the range of most values
+
+
+def is_astray(claim: Claim, raw: Raw) -> bool | None:
+    """Tell whether an estimate is further off than a bucket, and ten times the range of all values but 1 % at each end.
+
+    None for a number of records, and where the values are of no such range.
+    """
+    items = raw.items(claim.population)
+    if not isinstance(claim.quantity, _OF_VALUES) or not items or claim.upper is None:
+        return None
+    spread = order_statistic(items, Fraction(99, 100))[1] - order_statistic(items, Fraction(1, 100))[0]
+    truth = _truth(claim.quantity, items, raw, claim)
+    if truth is None or not spread:
+        return None
+    most = (ASTRAY * spread + raw.widest) * (len(items) if isinstance(claim.quantity, Sum) else 1)
+    return bool(on_line(claim.upper) - truth[1] > most or truth[0] - on_line(claim.upper) > most)
 
 
 def _ends(claim: Claim) -> Span:
@@ -179,5 +201,39 @@ def all_claims(release: Any) -> Iterator[tuple[str, Claim]]:
 
     yield from told(release)
     for answer in answers_of(release):
-        for claim in answer.claims:
+        for claim in (*answer.claims, *unprinted(answer, release)):
             yield answer.statement, claim
+
+
+def unprinted(answer: Any, release: Any) -> Iterator[Claim]:
+    """Yield what an answer claims in JSON alone: its interval with all digits, and its accuracy (α, β)."""
+    found = next((claim for claim in answer.claims if _is_named(claim, answer)), None)
+    low, high = (None if abs(on_line(end)) == math.inf else end for end in answer.interval or (math.inf, math.inf))
+    if (low, high) != (None, None):
+        assert found is not None, f"an interval without a claim: {answer}"
+        yield replace(found, relation="is", lower=low, upper=high, strict=False, confidence=CERTAIN)
+    accuracy = answer.accuracy
+    if accuracy is None or release.budget is None or found is None:
+        return
+    whole = replace(found.population, limits=None)
+    if accuracy.alpha is not None:
+        shares = [
+            each for each in answer.claims if isinstance(each.quantity, BeyondShare | OutsideShare | MissingShare)
+        ]
+        for share in shares or [Claim(quantity=MissingShare(), population=whole)] if accuracy.alpha else ():
+            yield replace(share, upper=Fraction(accuracy.alpha))
+    if type(answer.value) in (int, float) and isinstance(found.quantity, Max | Min | Range | Quantile | Median):
+        value, beta = on_line(answer.value), Fraction(accuracy.beta)
+        off = beta * abs(value) if accuracy.relative else beta
+        yield Claim(
+            quantity=found.quantity,
+            population=whole,
+            relation="is of the rest",
+            lower=value - off,
+            upper=value + off,
+            lost=accuracy.max_drop or release.max_drop,
+        )
+
+
+def _is_named(claim: Claim, answer: Any) -> bool:
+    return isinstance(claim.quantity, Statistic) and label(claim.quantity) == answer.name

@@ -95,6 +95,13 @@ class Raw:
         return self._values if values else self._ranges
 
     @cached_property
+    def widest(self) -> Any:
+        """The width of the widest released bucket that has two ends."""
+        edges = self.release.buckets if self.release.budget is not None else []
+        ends = [(on_line(low), on_line(high)) for low, high in edges if not isinstance(low, str | bool)]
+        return max((high - low for low, high in ends if abs(low) != math.inf != abs(high)), default=Fraction(0))
+
+    @cached_property
     def _ranges(self) -> list[Item]:
         return self._limited(self.axes)
 
