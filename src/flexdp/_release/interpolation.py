@@ -254,8 +254,8 @@ class Profile:
         if fall is None:
             return share, width
         above, steepness = fall
-        gone = 1 - _exp(-steepness)
-        reached = _minus_log(1 - (share if above else 1 - share) * gone) / steepness
+        gone, taken = 1 - _exp(-steepness), share if above else 1 - share  # where it is very steep, gone is 1
+        reached = Fraction(1) if taken == 1 else _minus_log(1 - taken * gone) / steepness
         return reached if above else 1 - reached, width / max(steepness, Fraction(1))
 
     def _fall(self, place: int, index: int, width: Fraction) -> tuple[bool, Fraction] | None:
