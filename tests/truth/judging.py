@@ -55,23 +55,28 @@ def judge(claim: Claim, raw: Raw) -> Verdict | None:
 
 
 _OF_VALUES = (Max, Min, Range, IQR, Quantile, Median, Mean, Sum)
-ASTRAY = 10  # times the range of most values
+ASTRAY, ENOUGH = 10, 1000  # times the range of most values; records
 
 
 def is_astray(claim: Claim, raw: Raw) -> bool | None:
     """Tell whether an estimate is further off than a bucket, and ten times the range of all values but 1 % at each end.
 
-    None for a number of records, and where the values are of no such range.
+    None for a number of records, where the values are of no such range, and of few records.
     """
     items = raw.items(claim.population)
-    if not isinstance(claim.quantity, _OF_VALUES) or not items or claim.upper is None:
+    if not isinstance(claim.quantity, _OF_VALUES) or len(items) < ENOUGH or claim.upper is None:
         return None
     spread = order_statistic(items, Fraction(99, 100))[1] - order_statistic(items, Fraction(1, 100))[0]
     truth = _truth(claim.quantity, items, raw, claim)
     if truth is None or not spread:
         return None
-    most = (ASTRAY * spread + raw.widest) * (len(items) if isinstance(claim.quantity, Sum) else 1)
-    return bool(on_line(claim.upper) - truth[1] > most or truth[0] - on_line(claim.upper) > most)
+    least, most, far, about = *truth, ASTRAY * spread + raw.widest, on_line(claim.upper)
+    if isinstance(claim.quantity, Sum | Mean):  # of outliers that are lost: a mean is astray beyond all values
+        least, most = items[0].low, items[-1].high
+    if isinstance(claim.quantity, Sum):
+        far = (far + max(abs(least), abs(most))) * 2 * len(items)
+        least = most = Fraction(0)
+    return bool(about - most > far or least - about > far)
 
 
 def _ends(claim: Claim) -> Span:
@@ -213,26 +218,22 @@ def unprinted(answer: Any, release: Any) -> Iterator[Claim]:
         assert found is not None, f"an interval without a claim: {answer}"
         yield replace(found, relation="is", lower=low, upper=high, strict=False, confidence=CERTAIN)
     accuracy = answer.accuracy
-    if accuracy is None or release.budget is None or found is None:
+    if accuracy is None or release.budget is None or not answer.claims:
         return
-    whole = replace(found.population, limits=None)
-    if accuracy.alpha is not None:
+    whole = replace(answer.claims[0].population, limits=None)
+    if accuracy.alpha:
         shares = [
             each for each in answer.claims if isinstance(each.quantity, BeyondShare | OutsideShare | MissingShare)
         ]
-        for share in shares or [Claim(quantity=MissingShare(), population=whole)] if accuracy.alpha else ():
+        for share in shares or [Claim(quantity=MissingShare(), population=whole)]:
             yield replace(share, upper=Fraction(accuracy.alpha))
-    if type(answer.value) in (int, float) and isinstance(found.quantity, Max | Min | Range | Quantile | Median):
+    order = found is not None and isinstance(found.quantity, Max | Min | Range | Quantile | Median)
+    if order and found is not None and type(answer.value) in (int, float):
         value, beta = on_line(answer.value), Fraction(accuracy.beta)
         off = beta * abs(value) if accuracy.relative else beta
-        yield Claim(
-            quantity=found.quantity,
-            population=whole,
-            relation="is of the rest",
-            lower=value - off,
-            upper=value + off,
-            lost=accuracy.max_drop or release.max_drop,
-        )
+        lost = accuracy.max_drop or release.max_drop
+        ends = {"lower": value - off, "upper": value + off}
+        yield Claim(quantity=found.quantity, population=whole, relation="is of the rest", lost=lost, **ends)
 
 
 def _is_named(claim: Claim, answer: Any) -> bool:
