@@ -200,7 +200,7 @@ def test_of_two_points_that_exclude_one_another_neither_is_known() -> None:
     assert [each.unknown for each in reconcile([*given, lower, far])[2:]] == [False, False, True]
 
 
-def test_a_point_that_no_value_can_have_takes_the_points_beside_it_along() -> None:
+def test_an_inner_point_that_no_value_can_have_takes_the_points_beside_it_along() -> None:
     """Public ends 0 and 100: 190 is the noise of a step, 201 is further off than there are values."""
     ends = [fact(Min(), low=0, public=True), fact(Max(), high=100, public=True)]
     points = [fact(Min(), point=30, drawn=True), fact(Quantile("0.9"), point=190, drawn=True)]
@@ -208,6 +208,7 @@ def test_a_point_that_no_value_can_have_takes_the_points_beside_it_along() -> No
     points[1] = replace(points[1], point=Fraction(201))
     assert [(each.point, each.unknown) for each in reconcile([*ends, *points])[2:]] == [(None, True)] * 2
     assert [each.point for each in reconcile([*points, ends[0]])[:2]] == [30, 201], "the control: an end is not known"
+    assert reconcile([*ends, points[0], fact(Max(), point=201, drawn=True)])[3].point == 100, "steps of an extreme"
     sure = fact(Quantile("0.9"), low=20, high=40)
     assert [each.point for each in reconcile([*ends, *points, sure])[2:4]] == [30, 40], "certain ends cut it"
 

@@ -147,8 +147,8 @@ FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_are_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    values = [round(float(x), 2) for x in rng.normal(100, 1, 700)]
-    table = Table("narrow", "number", values, ["north"] * 700, list(range(700)), [1] * 700)
+    values = [round(float(x), 2) for x in rng.normal(100, 1, 2500)]
+    table = Table("narrow", "number", values, ["north"] * 2500, list(range(2500)), [1] * 2500)
     request = Request({"epsilon": 0.5, "delta": 1e-6, "width": 0.05, "bounds": (95, 105)})
     cases = [released(table, request) for _ in range(3)]
     assert not any(wrong(case) for case in cases)

@@ -169,7 +169,8 @@ class _Reconciled:
     def all(self) -> list[Fact]:
         """All facts, in their order."""
         if any(map(self._is_impossible, self.facts)):
-            self.facts = [_unknown(fact) if _is_drawn_quantile(fact) else fact for fact in self.facts]
+            drawn = [fact.drawn and level_in(fact.quantity) is not None for fact in self.facts]
+            self.facts = [_unknown(fact) if of_draw else fact for fact, of_draw in zip(self.facts, drawn, strict=True)]
         below, above = self._astray()
         known = [self._judged(self._ends_cut(fact), below, above) for fact in self.facts]
         drawn = sorted(
@@ -180,14 +181,16 @@ class _Reconciled:
         return [self._point_cut(fact, drawn) for fact in known]
 
     def _is_impossible(self, fact: Fact) -> bool:
-        """Whether a point is further beyond the public ends than these are apart, as no value of the population is.
+        """Whether an inner point is further beyond the public ends than these are apart, as no value can be.
 
-        Where one was drawn, the noise was larger than all that there is, so the draws beside it tell nothing either.
+        The noise of its draw was larger than all that there is, so the draws beside it tell nothing either. An extreme
+        may pass the last value by any number of steps.
         """
-        low, high = self.public
-        if not _is_drawn_quantile(fact) or fact.point is None or low is None or high is None:
+        level, (low, high) = level_in(fact.quantity), self.public
+        if level is None or not _TAIL < level < 1 - _TAIL or not fact.drawn or fact.point is None:
             return False
-        return not 2 * low - high <= cut(fact.point, *self.seen.of(fact.quantity)) <= 2 * high - low
+        place = cut(fact.point, *self.seen.of(fact.quantity))
+        return low is not None and high is not None and not 2 * low - high <= place <= 2 * high - low
 
     def _sure(self, fact: Fact) -> Ends:
         """The certain ends of a fact's quantity; none of values that were limited privately."""
@@ -312,10 +315,6 @@ class _Reconciled:
     def _within_sure(self, fact: Fact, point: Fraction) -> Fraction:
         """A point within the certain ends of a fact itself, and of its quantity."""
         return cut(cut(point, *(_OPEN if fact.gamma else fact.ends)), *self._sure(fact))
-
-
-def _is_drawn_quantile(fact: Fact) -> bool:
-    return fact.drawn and level_in(fact.quantity) is not None
 
 
 def _unknown(fact: Fact) -> Fact:
