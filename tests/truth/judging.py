@@ -61,11 +61,16 @@ ASTRAY, ENOUGH = 10, 1000  # times the range of most values; records
 def is_astray(claim: Claim, raw: Raw) -> bool | None:
     """Tell whether an estimate is further off than a bucket, and ten times the range of all values but 1 % at each end.
 
+    So is any in a bucket without an end that no asked answer closes.
+
     None for a number of records, where the values are of no such range, and of few records.
     """
     items = raw.items(claim.population)
     if not isinstance(claim.quantity, _OF_VALUES) or len(items) < ENOUGH or claim.upper is None:
         return None
+    low, high = raw.outermost if raw.release.asked is None else (-math.inf, math.inf)
+    if isinstance(claim.quantity, Max | Min | Quantile | Median) and not low <= on_line(claim.upper) <= high:
+        return True
     spread = order_statistic(items, Fraction(99, 100))[1] - order_statistic(items, Fraction(1, 100))[0]
     truth = _truth(claim.quantity, items, raw, claim)
     if truth is None or not spread:
