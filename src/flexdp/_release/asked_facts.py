@@ -25,7 +25,7 @@ __all__ = ["AskedFacts", "quantile_of"]
 
 _SIDES: tuple[Statistic, Statistic] = (Min(), Max())
 _NAMED: dict[Fraction, Statistic] = {Fraction(0): Min(), Fraction(1, 2): Median(), Fraction(1): Max()}
-_TAILS = (Fraction(0), Fraction(1, 5), Fraction(4, 5), Fraction(1))
+_TOLD = (Fraction(0), Fraction(1, 5), Fraction(1, 2), Fraction(4, 5), Fraction(1))  # of the tails, and of the anchor
 _TOTALS: dict[str, Statistic] = {"mean": Mean(), "sum": Sum()}
 
 
@@ -185,7 +185,7 @@ class AskedFacts:
             value = bucket_ends(reader.partition, to_python(reader.index.keys[place]))[end]  # type: ignore[arg-type]
             if not _is_infinite(value):
                 yield None, _one_ended(side, whole, on_line(value), inner=True, gamma=Fraction(0))
-        for level in sorted({*_TAILS, *self.asked.wanted.levels}):
+        for level in sorted({*_TOLD, *self.asked.wanted.levels}):
             if (reading := self.sure(level)) is not None and reading.interval is not None:
                 low, high = _ends(reading.interval)
                 yield None, Fact(quantity=quantile_of(level), population=whole, low=low, high=high)
