@@ -76,6 +76,8 @@ def is_astray(claim: Claim, raw: Raw) -> bool | None:
     if truth is None or not spread:
         return None
     least, most, far, about = *truth, ASTRAY * spread + raw.widest, on_line(claim.upper)
+    if isinstance(claim.quantity, Max | Range | Min):  # a few records may lie beyond an extreme, however far
+        least, most = (least, math.inf) if isinstance(claim.quantity, Min) else (-math.inf, most)
     if isinstance(claim.quantity, Sum | Mean):  # of outliers that are lost: a mean is astray beyond all values
         least, most = items[0].low, items[-1].high
     if isinstance(claim.quantity, Sum):
