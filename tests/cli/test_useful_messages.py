@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import re
@@ -9,6 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
+from contextlib import redirect_stdout
 from fcntl import ioctl
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,11 @@ from typing import Any
 import polars as pl
 import pytest
 from _support.command import flexdp as command
+from _support.published import published
 
 import flexdp
 from flexdp import InputError
+from flexdp.cli.output import between_words, print_answers
 
 SPEND = ("-e", "1", "-d", "1e-6")
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
@@ -158,3 +162,26 @@ def test_a_page_takes_a_title(tmp_path: Path) -> None:
             each.report(tmp_path / "b.html", title=" ")
         assert not (tmp_path / "b.html").exists()
     assert "<title>Draft</title>" in made.to_html() and "Period: 2026." in made.to_html(title="Final")
+
+
+class Screen(io.StringIO):
+    """Collects what is printed as a terminal shows it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_no_line_of_a_terminal_ends_within_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a column of 28 characters, '1 700 020' above '000–1 700 030 000' reads as other numbers."""
+    release = published({(170_000 + place,): 900 + place for place in range(9)}, width=10_000)
+    monkeypatch.setenv("COLUMNS", "80")
+    screen = Screen()
+    with redirect_stdout(screen):
+        print_answers(release, [release.top(9), release.support(), release.median(), release.counts()])
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue()).splitlines()
+    cells = [re.split(r"\s{2,}", line) for line in lines]
+    whole = re.compile(r"1 700 0\d0 000")
+    assert sum(bool(whole.search(line)) for line in lines) > 20, "the control: large numbers are shown"
+    assert not [cell for row in cells for cell in row if re.search(r"1 700( 0\d0)?$|^(0\d0 )?000\b", cell)]
+    note = between_words(f"Counted were {'1 234 567, ' * 20}and no others.", screen)
+    assert note.count("1 234 567") == 20 and note.count("\n") > 2 and "\u2800" not in note + screen.getvalue()

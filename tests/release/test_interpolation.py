@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _support.published import published
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -330,6 +331,17 @@ def test_thin_wide_buckets_beside_open_ends_are_filled_from_the_inside() -> None
     assert right.quantile("0.995").value < 1003 and right.mean().value == pytest.approx(1000, abs=0.2)
     assert left.quantile("0.005").value > 997 and left.mean().value == pytest.approx(1000, abs=0.2)
     assert right.std().text.startswith("about 1.") and right.mean().text == "about 1000"
+
+
+@pytest.mark.parametrize(
+    ("edges", "counts", "end"), [((0, 1, 2, 10**9), (1000, 5000, 30), 1), ((-(10**9), 1, 2, 3), (30, 5000, 300), 0)]
+)
+def test_the_end_of_a_bucket_that_thins_out_at_once_is_its_edge(
+    edges: tuple[int, ...], counts: tuple[int, ...], end: int
+) -> None:
+    """The logarithm of what is left of 1 after a power of e that is 0 in all digits ended a paid release."""
+    released = published({(place,): count for place, count in enumerate(counts)}, edges=edges, outside="drop")
+    assert released.quantile(end).value == edges[-1 if end else 0]
 
 
 def test_sentences_of_open_ends_promise_no_end() -> None:

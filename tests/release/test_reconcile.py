@@ -218,6 +218,19 @@ def test_points_near_zero_tell_nothing_of_the_size_of_others(side: int) -> None:
     assert reconcile([count, known, fact(Max(), point=10**9, drawn=True)])[2].unknown, "the control"
 
 
+def test_an_inner_point_that_no_value_can_have_takes_the_points_beside_it_along() -> None:
+    """Public ends 0 and 100: 190 is the noise of a step, 201 is further off than there are values."""
+    ends = [fact(Min(), low=0, public=True), fact(Max(), high=100, public=True)]
+    points = [fact(Min(), point=30, drawn=True), fact(Quantile("0.9"), point=190, drawn=True)]
+    assert [each.point for each in reconcile([*ends, *points])[2:]] == [30, 100]
+    points[1] = replace(points[1], point=Fraction(201))
+    assert [(each.point, each.unknown) for each in reconcile([*ends, *points])[2:]] == [(None, True)] * 2
+    assert [each.point for each in reconcile([*points, ends[0]])[:2]] == [30, 201], "the control: an end is not known"
+    assert reconcile([*ends, points[0], fact(Max(), point=201, drawn=True)])[3].point == 100, "steps of an extreme"
+    sure = fact(Quantile("0.9"), low=20, high=40)
+    assert [each.point for each in reconcile([*ends, *points, sure])[2:4]] == [30, 40], "certain ends cut it"
+
+
 def test_where_nothing_else_is_known_nothing_is_judged() -> None:
     assert reconcile([fact(Max(), point=10**30, drawn=True)])[0].point == 10**30
     zero = [fact(Median(), point=0, drawn=True), fact(Count(), point=9000)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -307,3 +309,25 @@ def test_the_certificate_says_that_nanoseconds_are_cut_to_microseconds() -> None
         certified = flexdp.release(datetimes, "t", epsilon=1, delta="1e-6", **parameters).certificate()
         assert "Datetimes with nanoseconds count as the microsecond in which they lie." in str(certified)
     assert "microsecond" not in str(flexdp.release(datetimes, "d", epsilon=1, delta="1e-6").certificate())
+
+
+def test_a_minimum_drawn_with_an_anchor_that_buckets_contradict_is_read_off_buckets() -> None:
+    """Timestamps of 2024, ε = 1/2: in 7 of 250 releases the anchor was 1970, and the earliest 'about 1970-01-01'."""
+    values = [dt.datetime(2024, 1, 1) + dt.timedelta(minutes=40 * i) for i in range(4000)]
+    for _ in range(300):  # one in eight is such that nothing certain of the 20th percentile judges the anchor
+        release = flexdp.release({"t": values}, "t", kind="datetime", epsilon="0.5", delta="1e-6")
+        if release.quantile("0.2").interval[0] == -math.inf:
+            break
+    assert release.asked is not None and release.quantile("0.2").interval[0] == -math.inf
+    ((group, result),) = release.asked.results.items()
+    assert result.levels is not None
+
+    def with_minimum(anchor: int, value: int) -> flexdp.Answer:
+        drawn = tuple(replace(each, value=value) if each.level == 0 else each for each in result.levels.answers)
+        own = replace(result, levels=replace(result.levels, anchor=anchor, answers=drawn))
+        return replace(release, asked=replace(release.asked, results={group: own})).min()
+
+    told = with_minimum(0, 0)
+    assert told.value.year == 2024 and "The answer that was drawn lies far outside" in str(told)
+    first = (dt.datetime(2023, 12, 31) - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+    assert with_minimum(first + 10**13, first).text.startswith("about 2023-12-31"), "the control"

@@ -30,19 +30,22 @@ def main() -> int:
     total = Tally()
     with Pool(given.jobs) as pool:
         for part in pool.imap_unordered(_part, spans):
-            total.releases += part.releases
-            total.refused += part.refused
-            for name in ("claims", "likely", "missed"):
-                getattr(total, name).update(getattr(part, name))
-            for case, statement, verdict in part.false:
-                total.false.append((case, statement, verdict))
-                if len(total.false) <= given.show:
-                    print(f"FALSE {case}\n  {statement}\n  {verdict.claim}\n  truth {verdict.truth}\n", flush=True)
+            for case, statement, verdict in part.false[: max(0, given.show - len(total.false))]:
+                print(f"FALSE {case}\n  {statement}\n  {verdict.claim}\n  truth {verdict.truth}\n", flush=True)
+            for name in ("wide", "astray"):
+                for case, statement, claim in getattr(part, name)[: max(0, given.show - len(getattr(total, name)))]:
+                    print(f"{name.upper()} {case}\n  {statement}\n  {claim}\n", flush=True)
+            total.join(part)
     print(f"{total.releases} releases, {total.refused} refused requests, {time.perf_counter() - began:.0f} s")
     print(f"{sum(total.claims.values())} claims:", dict(total.claims.most_common()))
     print("missed:", {name: f"{total.missed[name]} of {count}" for name, count in total.likely.items()})
-    print(f"false: {len(total.false)}; too often missed: {total.too_often_missed()}")
-    return 1 if total.false or total.too_often_missed() else 0
+    print(f"{sum(total.certain.values())} certain intervals whose widest error is known:", dict(total.certain))
+    print(f"{sum(total.about.values())} estimates:", dict(total.about))
+    print(
+        f"false: {len(total.false)}; too often missed: {total.too_often_missed()}; too wide: {len(total.wide)}; "
+        f"astray: {len(total.astray)}; not read back: {len(total.unread)}"
+    )
+    return 0 if total.all_well() else 1
 
 
 if __name__ == "__main__":

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from flexdp._release.claims import (
+    CERTAIN,
     Absent,
     Between,
     Beyond,
@@ -23,6 +24,7 @@ from flexdp._release.claims import (
     OutsideShare,
     Touched,
 )
+from flexdp._release.sentences import label
 from flexdp.statistics import IQR, Count, Max, Mean, Median, Min, Quantile, Range, Statistic, Sum
 from truth.raw import Item, Raw, Span, number, on_line, order_statistic, total
 
@@ -50,6 +52,38 @@ def judge(claim: Claim, raw: Raw) -> Verdict | None:
     above = truth[1] > low if claim.strict and claim.lower is not None else truth[1] >= low
     below = truth[0] < high if claim.strict and claim.upper is not None else truth[0] <= high
     return Verdict(claim, above and below, truth)
+
+
+_OF_VALUES = (Max, Min, Range, IQR, Quantile, Median, Mean, Sum)
+ASTRAY, ENOUGH = 10, 1000  # times the range of most values; records
+
+
+def is_astray(claim: Claim, raw: Raw) -> bool | None:
+    """Tell whether an estimate is further off than a bucket, and ten times the range of all values but 1 % at each end.
+
+    So is any in a bucket without an end that no asked answer closes.
+
+    None for a number of records, where the values are of no such range, and of few records.
+    """
+    items = raw.items(claim.population)
+    if not isinstance(claim.quantity, _OF_VALUES) or len(items) < ENOUGH or claim.upper is None:
+        return None
+    low, high = raw.outermost if raw.release.asked is None else (-math.inf, math.inf)
+    if isinstance(claim.quantity, Max | Min | Quantile | Median) and not low <= on_line(claim.upper) <= high:
+        return True
+    spread = order_statistic(items, Fraction(99, 100))[1] - order_statistic(items, Fraction(1, 100))[0]
+    truth = _truth(claim.quantity, items, raw, claim)
+    if truth is None or not spread:
+        return None
+    least, most, far, about = *truth, ASTRAY * spread + raw.widest, on_line(claim.upper)
+    if isinstance(claim.quantity, Max | Range | Min):  # a few records may lie beyond an extreme, however far
+        least, most = (least, math.inf) if isinstance(claim.quantity, Min) else (-math.inf, most)
+    if isinstance(claim.quantity, Sum | Mean):  # of outliers that are lost: a mean is astray beyond all values
+        least, most = items[0].low, items[-1].high
+    if isinstance(claim.quantity, Sum):
+        far = (far + max(abs(least), abs(most))) * 2 * len(items)
+        least = most = Fraction(0)
+    return bool(about - most > far or least - about > far)
 
 
 def _ends(claim: Claim) -> Span:
@@ -179,5 +213,35 @@ def all_claims(release: Any) -> Iterator[tuple[str, Claim]]:
 
     yield from told(release)
     for answer in answers_of(release):
-        for claim in answer.claims:
+        for claim in (*answer.claims, *unprinted(answer, release)):
             yield answer.statement, claim
+
+
+def unprinted(answer: Any, release: Any) -> Iterator[Claim]:
+    """Yield what an answer claims in JSON alone: its interval with all digits, and its accuracy (α, β)."""
+    found = next((claim for claim in answer.claims if _is_named(claim, answer)), None)
+    low, high = (None if abs(on_line(end)) == math.inf else end for end in answer.interval or (math.inf, math.inf))
+    if (low, high) != (None, None):
+        assert found is not None, f"an interval without a claim: {answer}"
+        yield replace(found, relation="is", lower=low, upper=high, strict=False, confidence=CERTAIN)
+    accuracy = answer.accuracy
+    if accuracy is None or release.budget is None or not answer.claims:
+        return
+    whole = replace(answer.claims[0].population, limits=None)
+    if accuracy.alpha:
+        shares = [
+            each for each in answer.claims if isinstance(each.quantity, BeyondShare | OutsideShare | MissingShare)
+        ]
+        for share in shares or [Claim(quantity=MissingShare(), population=whole)]:
+            yield replace(share, upper=Fraction(accuracy.alpha))
+    order = found is not None and isinstance(found.quantity, Max | Min | Range | Quantile | Median)
+    if order and found is not None and type(answer.value) in (int, float):
+        value, beta = on_line(answer.value), Fraction(accuracy.beta)
+        off = beta * abs(value) if accuracy.relative else beta
+        lost = accuracy.max_drop or release.max_drop
+        ends = {"lower": value - off, "upper": value + off}
+        yield Claim(quantity=found.quantity, population=whole, relation="is of the rest", lost=lost, **ends)
+
+
+def _is_named(claim: Claim, answer: Any) -> bool:
+    return isinstance(claim.quantity, Statistic) and label(claim.quantity) == answer.name

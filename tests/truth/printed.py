@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
+import io
 import json
 import math
+import os
 import re
+import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
 from fractions import Fraction
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-from flexdp import Release
+from flexdp import InputError, Release
 from flexdp._release.claims import Between, Beyond, BeyondShare, OutsideShare
 from flexdp._release.ranges import bucket_texts
+from flexdp.cli.output import AtomicFile, StatQuery, all_answers, json_document, print_answers
+from flexdp.report.charts.bars import lengths
 from flexdp.statistics import Quantile
-from truth.answers import answers_of, told
+from truth.answers import QUESTIONS, answers_of, told
+from truth.judging import unprinted
 from truth.raw import on_line
 
 _PLAIN = (int, float, Fraction, str, dt.date, dt.timedelta)
@@ -28,6 +38,7 @@ _STAMP = re.compile(
 _NUMBER = re.compile(
     rf"(?<![\w.])[-−]?\d+(?:[ {_THIN}]\d{{3}})*(?:\.\d+)?(?:e[+-]?\d+)?(?:/\d+)?%?(?![\w])", re.IGNORECASE
 )
+_CODE = re.compile(r"\x1b\[[0-9;]*m")  # of a colour
 _ORDINAL = re.compile(r"(\d+(?:\.\d+)?)(?:st|nd|rd|th)\b")
 
 
@@ -85,8 +96,48 @@ def words_of(page: str) -> str:
     return "\n".join(reader.texts).partition("\nCitation\n")[0]
 
 
+class _Terminal(io.StringIO):
+    """Collects what is printed as a terminal shows it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def _printed_by_the_command(release: Release) -> Iterator[tuple[str, str]]:
+    """What ``flexdp release`` prints and writes of a release: lines in a pipe, a table and a chart, JSON and CSV."""
+    questions = [
+        StatQuery(word, ask, whole=_answers(ask, release))
+        for word, ask in QUESTIONS.items()
+        if word != "debiased"
+        and _answers(ask, *list(release.by_group().values())[:1] if release.spec.by else [release])
+    ]
+    answers = all_answers(release, questions)
+    for name, stream in (("pipe", io.StringIO()), ("terminal", _Terminal())):
+        with patch.dict(os.environ, {"COLUMNS": "300"}), redirect_stdout(stream):
+            print_answers(release, answers)
+        yield name, _CODE.sub("", stream.getvalue())
+    for answer in json_document(release, questions)["answers"]:
+        yield "JSON", "; ".join(str(value) for value in _scalars(list(answer.values()), parsed=True))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "release.csv"
+        with AtomicFile(str(path)) as file:
+            file.write(release)
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+    for name in rows[0] if rows else ():
+        yield f"CSV: {name}", "; ".join(str(row[name]) for row in rows)
+
+
+def _answers(ask: Any, *views: Any) -> bool:
+    try:
+        return bool([ask(view) for view in views])
+    except InputError:
+        return False
+
+
 def surfaces(release: Release) -> Iterator[tuple[str, str]]:
     """Yield all that is printed of a release, by the name of where it is printed."""
+    yield from _printed_by_the_command(release)
     for answer in answers_of(release):
         yield "sentence", str(answer)
         yield "text", answer.text
@@ -112,9 +163,12 @@ def unclaimed(release: Release, parameters: dict[str, Any]) -> list[tuple[str, s
 
 def _known(release: Release, parameters: dict[str, Any]) -> Iterator[Any]:
     answers = list(answers_of(release))
-    claims = [claim for answer in answers for claim in answer.claims]
+    claims = [claim for answer in answers for claim in (*answer.claims, *unprinted(answer, release))]
     for answer in answers:
         yield from _forms(answer.value if isinstance(answer.value, _PLAIN) else None)  # frames have all digits
+        if answer.accuracy is not None:  # as JSON has it, beside the claims that follow from it
+            for each in (answer.accuracy.alpha, answer.accuracy.beta, answer.accuracy.moved):
+                yield from _forms(each)
         if hasattr(answer.value, "__len__"):
             yield Fraction(len(answer.value))  # buckets that were released
         about = {claim.quantity: claim.upper for claim in answer.claims if claim.relation == "is about"}
@@ -159,6 +213,8 @@ def _public(release: Release, parameters: dict[str, Any]) -> Iterator[Any]:
     yield from (Fraction(each.count) for each in release.spec.partitions if each.count is not None)
     if release.budget is not None and len(release.spec.columns) == 1:
         yield from _forms("; ".join(bucket_texts(release.spec.partitions[0], release.bars.keys)))
+    if release.budget is not None:
+        yield from (value for _, value in numbers_in(lengths(release).words))  # the scale of a drawing
     for level in (
         Quantile("0.99"),
         Quantile("0.9"),

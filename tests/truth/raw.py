@@ -95,6 +95,23 @@ class Raw:
         return self._values if values else self._ranges
 
     @cached_property
+    def _edges(self) -> list[Span]:
+        """The ends of the released buckets of numbers and times."""
+        edges = self.release.buckets if self.release.budget is not None else []
+        return [(on_line(low), on_line(high, last=True)) for low, high in edges if not isinstance(low, str | bool)]
+
+    @property
+    def widest(self) -> Any:
+        """The width of the widest released bucket that has two ends."""
+        return max((high - low for low, high in self._edges if abs(low) != math.inf != abs(high)), default=Fraction(0))
+
+    @property
+    def outermost(self) -> Span:
+        """The outermost ends that released buckets have."""
+        ends = [end for pair in self._edges for end in pair if abs(end) != math.inf]
+        return min(ends, default=-math.inf), max(ends, default=math.inf)
+
+    @cached_property
     def _ranges(self) -> list[Item]:
         return self._limited(self.axes)
 

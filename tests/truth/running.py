@@ -9,7 +9,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
@@ -17,6 +17,7 @@ from unittest.mock import patch
 import flexdp
 from flexdp import InputError, Release
 from flexdp._release import run
+from flexdp._release.claims import Claim
 from truth.judging import Verdict, judge
 from truth.raw import Raw
 from truth.requests import Request, random_request, seeded
@@ -43,7 +44,12 @@ class Case:
 
 @dataclass
 class Tally:
-    """What was judged: claims by kind, and those that were false."""
+    """What was judged: claims by kind, those that were false, and those that said too little.
+
+    ``likely`` and ``missed`` count the claims that may fail, each once in a release, and those that did; ``certain``
+    and ``wide`` the certain intervals whose widest possible error is known, and those that are twice as wide; ``about``
+    and ``astray`` the estimates, and those that are beyond ten times the range of most values.
+    """
 
     releases: int = 0
     refused: int = 0
@@ -51,25 +57,56 @@ class Tally:
     false: list[tuple[Case, str, Verdict]] = field(default_factory=list)
     likely: Counter[str] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
+    certain: Counter[str] = field(default_factory=Counter)
+    wide: list[tuple[Case, str, Claim]] = field(default_factory=list)
+    about: Counter[str] = field(default_factory=Counter)
+    astray: list[tuple[Case, str, Claim]] = field(default_factory=list)
+    unread: list[Case] = field(default_factory=list)
 
     def add(self, case: Case) -> None:
         """Judge every claim of a release."""
-        from truth.judging import all_claims
+        from truth.judging import all_claims, is_astray
+        from truth.tightness import too_wide
 
         self.releases += 1
+        if Release.from_json(case.release.to_json()) != case.release:
+            self.unread.append(case)
         raw = Raw(case.table, case.request, case.release, SALT)
+        seen: set[Claim] = set()
         for statement, claim in all_claims(case.release):
+            name = type(claim.quantity).__name__
+            if claim.relation == "is about":
+                astray = None if claim in seen else is_astray(claim, raw)
+                seen.add(claim)
+                self.about.update([name] if astray is not None else [])
+                self.astray += [(case, statement, claim)] if astray else []
             verdict = judge(claim, raw)
             if verdict is None:
                 continue
-            name = type(claim.quantity).__name__
             self.claims[f"{name}, {claim.relation}"] += 1
             if claim.confidence == 1:
                 if not verdict.holds:
                     self.false.append((case, statement, verdict))
-            else:
+                wide = too_wide(claim, case) if claim.relation == "is" else None
+                self.certain.update([name] if wide is not None else [])
+                self.wide += [(case, statement, claim)] if wide else []
+            elif claim not in seen:
+                seen.add(claim)
                 self.likely[name] += 1
                 self.missed[name] += not verdict.holds
+
+    def join(self, other: Tally) -> None:
+        """Add what another tally counted."""
+        for each in fields(self):
+            mine, own = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(mine, Counter):
+                mine.update(own)
+            else:
+                setattr(self, each.name, mine + own)
+
+    def all_well(self) -> bool:
+        """Tell whether nothing was false, too wide, unreadable or missed too often."""
+        return not (self.false or self.wide or self.unread or self.too_often_missed())
 
     def too_often_missed(self) -> list[str]:
         """Return the kinds of claim that fail more often than chance explains, with a false alarm below 1e-6 in all."""

@@ -164,9 +164,14 @@ class _Reconciled:
         self.facts, self.gamma, self.last = facts, gamma, last
         self.certain = _Known([fact for fact in facts if not fact.gamma and not fact.found])
         self.seen = _Known([fact for fact in facts if not fact.gamma and not fact.found and not fact.public])
+        public = _Known([fact for fact in facts if fact.public])
+        self.public: Ends = public.of(Min())[0], public.of(Max())[1]
 
     def all(self) -> list[Fact]:
         """All facts, in their order."""
+        if any(map(self._is_impossible, self.facts)):
+            drawn = [fact.drawn and level_in(fact.quantity) is not None for fact in self.facts]
+            self.facts = [_unknown(fact) if of_draw else fact for fact, of_draw in zip(self.facts, drawn, strict=True)]
         below, above = self._astray()
         known = [self._judged(self._ends_cut(fact), below, above) for fact in self.facts]
         drawn = sorted(
@@ -175,6 +180,18 @@ class _Reconciled:
             if fact.drawn and fact.point is not None and (level := level_in(fact.quantity)) is not None
         )
         return [self._point_cut(fact, drawn) for fact in known]
+
+    def _is_impossible(self, fact: Fact) -> bool:
+        """Whether an inner point is further beyond the public ends than these are apart, as no value can be.
+
+        The noise of its draw was larger than all that there is, so the draws beside it tell nothing either. An extreme
+        may pass the last value by any number of steps.
+        """
+        level, (low, high) = level_in(fact.quantity), self.public
+        if level is None or not _TAIL < level < 1 - _TAIL or not fact.drawn or fact.point is None:
+            return False
+        place = cut(fact.point, *self.seen.of(fact.quantity))
+        return low is not None and high is not None and not 2 * low - high <= place <= 2 * high - low
 
     def _sure(self, fact: Fact) -> Ends:
         """The certain ends of a fact's quantity; none of values that were limited privately."""
@@ -282,8 +299,7 @@ class _Reconciled:
         )
         if not astray:
             return fact
-        ends = (None, None) if fact.gamma else fact.ends
-        return replace(fact, point=None, low=ends[0], high=ends[1], unknown=True)
+        return _unknown(fact)
 
     def _point_cut(self, fact: Fact, drawn: Sequence[tuple[Fraction, Fraction]]) -> Fact:
         """The fact with its point between drawn ones, if it is an estimate or a mean, and within the certain ends."""
@@ -302,6 +318,12 @@ class _Reconciled:
     def _within_sure(self, fact: Fact, point: Fraction) -> Fraction:
         """A point within the certain ends of a fact itself, and of its quantity."""
         return cut(cut(point, *(_OPEN if fact.gamma else fact.ends)), *self._sure(fact))
+
+
+def _unknown(fact: Fact) -> Fact:
+    """The fact without its point, and without ends that may fail."""
+    ends = _OPEN if fact.gamma else fact.ends
+    return replace(fact, point=None, low=ends[0], high=ends[1], unknown=True)
 
 
 class _Known:

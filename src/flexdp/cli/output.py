@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -56,6 +57,8 @@ __all__ = [
 _NARROWEST = 40  # characters of a line
 _COARSE = 2  # buckets that tell next to nothing of a column
 _MOST_BARS = 60  # on a terminal; a file or JSON has them all
+_WITHIN_NUMBER = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
+_GLUE = "\u2800"  # stands for the blanks within a number while lines are broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +217,9 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    def whole(text: str) -> Text:
+        return Text(_glued(visible(text)))
+
     console = Console()
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="bold", max_width=18)
@@ -222,12 +228,19 @@ def print_answers(release: Release, answers: Sequence[Answer]) -> None:
     charted = [answer for answer in answers if isinstance(answer.value, dict)][:1]  # the bars of all groups together
     for answer in answers:
         if answer.name != "counts" or answer in charted:
-            table.add_row(Text(visible(answer.name)), Text(_cell(answer)), Text(visible(answer.statement)))
-    for condition in release.conditions:
-        console.print(Text(visible(condition)))
-    console.print(table)
-    if any(isinstance(answer.value, dict) for answer in answers):
-        console.print(bar_chart(release, max(4, min(40, console.width - 40))))
+            table.add_row(whole(answer.name), whole(_cell(answer)), whole(answer.statement))
+    with console.capture() as drawn:
+        for condition in release.conditions:
+            console.print(whole(condition))
+        console.print(table)
+        if any(isinstance(answer.value, dict) for answer in answers):
+            console.print(bar_chart(release, max(4, min(40, console.width - 40))))
+    sys.stdout.write(drawn.get().replace(_GLUE, " "))
+
+
+def _glued(text: str) -> str:
+    """The text with its numbers in one piece, so that no line ends in "12" and begins with "500"."""
+    return _WITHIN_NUMBER.sub(_GLUE, text)
 
 
 def _ranges(release: Release) -> dict[Any, str]:
@@ -236,7 +249,7 @@ def _ranges(release: Release) -> dict[Any, str]:
 
 
 def _cell(answer: Answer) -> str:
-    return "below" if isinstance(answer.value, dict) else visible(answer.text)
+    return "below" if isinstance(answer.value, dict) else answer.text
 
 
 def bar_chart(release: Release, width: int = 40) -> Any:
@@ -259,7 +272,9 @@ def bar_chart(release: Release, width: int = 40) -> Any:
         eighths = max(1, round(8 * width * min(1.0, length)))
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8]
         drawn = f"{bar.rstrip()}…" if length > 1 else bar
-        chart.add_row(Text(visible(words)), thousands(tally.about), drawn, tally_ends(tally))
+        told = (_glued(each) for each in (visible(words), thousands(tally.about), tally_ends(tally)))
+        name, about, ends = map(Text, told)
+        chart.add_row(name, about, drawn, ends)
     if len(release.bars) > _MOST_BARS:
         chart.add_row("…", "", f"{len(release.bars) - _MOST_BARS} more; --json or -o has them all", "")
     return chart
@@ -279,7 +294,8 @@ def between_words(line: str, stream: TextIO) -> str:
     except (OSError, ValueError):
         own = 0
     width = max(_NARROWEST, own or shutil.get_terminal_size().columns)
-    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) if len(line) > width else line
+    broken = textwrap.fill(_glued(line), width, break_long_words=False, break_on_hyphens=False)
+    return broken.replace(_GLUE, " ") if len(line) > width else line
 
 
 def coarse(release: Release) -> Phrase:
