@@ -202,7 +202,7 @@ def test_tables_of_sqlite_whose_rows_are_computed() -> None:
 def test_names_are_looked_up_where_sqlite_does() -> None:
     """A name without its database is that of temp first, then of main, then of what is attached."""
     con = sqlite3.connect(":memory:")
-    con.execute("ATTACH ':memory:' AS other")
+    con.execute("ATTACH ':memory:' AS OTHER")
     for place in ("main", "other"):
         con.execute(f"CREATE TABLE {place}.t (x INTEGER)")
         con.execute(f"CREATE TABLE {place}.hidden (x INTEGER)")
@@ -236,6 +236,7 @@ FRAMES: dict[str, Any] = {
     "python": lambda f: f.select(y=pl.col("x").map_elements(lambda x: x, return_dtype=pl.Float64)),
     "index": lambda f: f.with_row_index("y").select(pl.col("y").cast(pl.Float64)),
     "among": lambda f: f.filter(pl.col("x").is_in(pl.col("x").head(1).implode())).select(y="x"),
+    "among a column": lambda f: f.filter(pl.col("k").is_in(pl.col("k"))).select(y="x"),
     "beside": lambda f: f.select(y=pl.col("x") + pl.Series([float(i) for i in range(9)])),
     "sum": lambda f: f.select(y=pl.col("x").cum_sum()),
     "sorted": lambda f: f.select(y=pl.col("x").sort()),
@@ -312,8 +313,12 @@ def test_a_lazy_frame_of_which_polars_shows_no_nodes_is_refused(tmp_path: Path) 
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_lazy_frames_that_are_refused(name: str) -> None:
-    frame = pl.LazyFrame({"k": list(range(9)), "x": [float(i) for i in range(9)]})
-    refused(FRAMES[name](frame))
+    """However many rows there are: a limit that cuts nothing off is refused as well."""
+    for rows in (0, 2, 9):
+        frame = pl.LazyFrame(
+            {"k": list(range(rows)), "x": [float(i) for i in range(rows)]}, schema={"k": pl.Int64, "x": pl.Float64}
+        )
+        refused(FRAMES[name](frame))
 
 
 @pytest.mark.parametrize("name", ROW_BY_ROW)

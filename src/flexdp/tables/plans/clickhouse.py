@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["computed_columns"]
 
-_CONSTANT = re.compile(r"-?[0-9][0-9A-Za-z.+-]*|'[^'\\]*'|NULL|true|false", re.IGNORECASE)
+_CONSTANT = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|'[^'\\]*'|NULL|true|false", re.IGNORECASE)
 
 
 def computed_columns(rows: Sequence[Sequence[Any]]) -> set[str]:

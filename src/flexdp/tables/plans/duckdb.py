@@ -13,12 +13,11 @@ from flexdp.tables.plans.refusal import checked, not_records, shadowed
 
 __all__ = ["Function", "check_macros", "check_relation", "functions_of"]
 
-_ROW_BY_ROW = {"PROJECTION", "FILTER", "ORDER_BY", "CTE", "CTE_SCAN", "MATERIALIZED_CTE"}
+_ROW_BY_ROW = {"PROJECTION", "FILTER", "ORDER_BY", "CTE", "CTE_SCAN", "MATERIALIZED_CTE", "DUMMY_SCAN"}
 _FILES = {"PARQUET_SCAN", "READ_PARQUET"}
 # Of stored rows; a scan of an Arrow stream is none, because the stream may be computed.
 _SCANS = {
     *_FILES, "SEQ_SCAN", "TABLE_SCAN", "ICEBERG_SCAN", "DELTA_SCAN", "RANGE", "GENERATE_SERIES", "EXPRESSION_GET",
-    "DUMMY_SCAN",
 }  # fmt: skip
 # By its full name, and without an operator: any of them may be somebody's macro. One reading of the list takes 11 ms.
 _FUNCTIONS = (

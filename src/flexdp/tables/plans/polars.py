@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -44,8 +45,7 @@ def check_lazy(source: Any) -> None:
 
 
 def _is_row_by_row(source: Any) -> bool:
-    import polars
-
+    polars = sys.modules[type(source).__module__.partition(".")[0]]  # which is not imported here
     plan = source._ldf.with_optimizations(polars.QueryOptFlags.none()._pyoptflags).visit()
     scans, waiting = 0, [plan.get_node()]
     for place in waiting:  # which grows

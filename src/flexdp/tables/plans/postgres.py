@@ -16,15 +16,11 @@ _ROW_BY_ROW = {
     "Bitmap Index Scan", "BitmapAnd", "BitmapOr", "Result", "Subquery Scan", "Gather", "Gather Merge", "Sort",
     "Incremental Sort", "Materialize",
 }  # fmt: skip
-_KIND = (
-    "SELECT CAST(relkind AS TEXT), CAST(relnamespace AS regnamespace) "
-    "FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass({name})"
-)
-_DEFINED = "SELECT pg_catalog.pg_get_viewdef(pg_catalog.to_regclass({name}))"
-# Of the tables and views that a view is made of, itself included: those with a policy for rows; what users have written
-# that their definitions and policies call (a plan may hold its result), or age(xid), which counts transactions; other
-# materialised views; and foreign tables, their partitions and the tables that inherit from them.
-_INSIDE = """
+# Of a table or view: its kind and its schema; and of the tables and views that it is made of, itself included, how many
+# have a policy for rows; how many things no plan shows: functions of users that their definitions and policies call,
+# age(xid), which counts transactions, and other materialised views; and how many are foreign tables, or have one as a
+# partition or a child.
+_LOOK = """
 WITH RECURSIVE inside(one) AS (
   SELECT CAST(pg_catalog.to_regclass({name}) AS oid)
   UNION
@@ -45,16 +41,18 @@ definitions(catalog, rule, words) AS (
   SELECT CAST('pg_catalog.pg_policy' AS regclass), p.oid, CAST(p.polqual AS TEXT)
   FROM inside AS i JOIN pg_catalog.pg_policy AS p ON p.polrelid = i.one
 )
-SELECT
+SELECT CAST(t.relkind AS TEXT), CAST(CAST(t.relnamespace AS regnamespace) AS TEXT),
   (SELECT count(*) FROM inside AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.one WHERE c.relrowsecurity),
   (SELECT count(*) FROM definitions AS e
    JOIN pg_catalog.pg_depend AS d ON d.classid = e.catalog AND d.objid = e.rule AND d.refclassid IN (
      CAST('pg_catalog.pg_proc' AS regclass), CAST('pg_catalog.pg_operator' AS regclass)))
-  + (SELECT count(*) FROM definitions WHERE strpos(words, ':funcid 1181 ') > 0),
-  (SELECT count(*) FROM inside AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.one AND c.relkind = 'm'
-   WHERE i.one <> CAST(pg_catalog.to_regclass({name}) AS oid)),
+  + (SELECT count(*) FROM definitions WHERE strpos(words, ':funcid 1181 ') > 0)
+  + (SELECT count(*) FROM inside AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.one
+     WHERE c.relkind = 'm' AND i.one <> t.oid),
   (SELECT count(*) FROM family AS f JOIN pg_catalog.pg_class AS c ON c.oid = f.one WHERE c.relkind = 'f')
+FROM pg_catalog.pg_class AS t WHERE t.oid = pg_catalog.to_regclass({name})
 """
+_DEFINED = "SELECT pg_catalog.pg_get_viewdef(pg_catalog.to_regclass({name}))"
 _NOT_IMMUTABLE = "SELECT DISTINCT proname FROM pg_catalog.pg_proc WHERE provolatile <> 'i'"
 # Functions that depend on their arguments, the clock, the time zone or the encoding, but on no record.
 _STEADY = {
@@ -74,8 +72,8 @@ def check_stored(ask: Callable[[str], Sequence[Sequence[Any]]], quoted: str) -> 
 
     ``quoted`` is a literal of a name in SQL.
     """
-    _, schema = ask(_KIND.format(name=quoted))[0]
-    if _is_catalog(str(schema)) or ask(_INSIDE.format(name=quoted))[0][-1]:
+    _, schema, _, _, foreign = ask(_LOOK.format(name=quoted))[0]
+    if _is_catalog(schema) or foreign:
         raise not_records()
 
 
@@ -84,11 +82,10 @@ def check_view(ask: Callable[[str], Sequence[Sequence[Any]]], name: str, quoted:
 
     ``name`` is a name in SQL, ``quoted`` a literal of it; ``readable`` are the columns that may be read.
     """
-    kind, _ = ask(_KIND.format(name=quoted))[0]
-    policies, functions, stored, _ = ask(_INSIDE.format(name=quoted))[0]
+    kind, _, policies, unseen, _ = ask(_LOOK.format(name=quoted))[0]
     if kind not in ("v", "m") and not policies:
         return
-    if functions or stored:
+    if unseen:
         raise not_records()
     query = ask(_DEFINED.format(name=quoted))[0][0] if kind == "m" else f"SELECT {', '.join(readable)} FROM {name}"
     found = ask(f"EXPLAIN (FORMAT JSON, VERBOSE) {query}")[0][0]

@@ -13,12 +13,12 @@ from flexdp.tables.plans.refusal import checked, not_records
 __all__ = ["check_frame"]
 
 _ROW_BY_ROW = {
-    "Project", "Filter", "SubqueryAlias", "View", "Sort", "Repartition", "RepartitionByExpression",
-    "UnresolvedHint", "ResolvedHint", "CollectMetrics", "WithCTE", "CTERelationDef", "CTERelationRef",
+    "Project", "Filter", "SubqueryAlias", "View", "Sort", "Repartition", "RepartitionByExpression", "ResolvedHint",
+    "CollectMetrics", "WithCTE", "CTERelationDef", "CTERelationRef",
 }  # fmt: skip
 _SCANS = {
-    "LogicalRelation", "Relation", "LogicalRDD", "LocalRelation", "HiveTableRelation", "RelationV2",
-    "DataSourceV2Relation", "Range", "OneRowRelation",
+    "LogicalRelation", "LogicalRDD", "LocalRelation", "HiveTableRelation", "DataSourceV2Relation", "Range",
+    "OneRowRelation",
 }  # fmt: skip
 # Classes of expressions that look at several rows, run code, fail at a row or read a variable.
 _FORBIDDEN = re.compile(

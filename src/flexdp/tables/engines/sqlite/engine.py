@@ -26,7 +26,8 @@ _HIDDEN, _COMPUTED = 1, 2  # columns of virtual tables, and columns that are com
 # A name alone is found among temporary tables first, then in the main database, then in those attached.
 _KINDS = """
 SELECT t.type FROM pragma_table_list AS t LEFT JOIN pragma_database_list AS d ON d.name = t.schema
-WHERE t.name = {name} COLLATE NOCASE AND {schema} IN ('', t.schema) ORDER BY t.schema <> 'temp', d.seq LIMIT 1
+WHERE t.name = {name} COLLATE NOCASE AND ({schema} = '' OR t.schema = {schema} COLLATE NOCASE)
+ORDER BY t.schema <> 'temp', d.seq LIMIT 1
 """
 
 
@@ -52,7 +53,7 @@ class Sqlite(Engine):
             rows = session.fetch(f"SELECT name, type, hidden FROM pragma_table_xinfo({SQLITE.text(name)}{place})")
             if rows:
                 quoted = ".".join(SQLITE.identifier(part) for part in (among, name) if part)
-                kinds = session.fetch(_KINDS.format(name=SQLITE.text(name), schema=SQLITE.text(among.lower())))
+                kinds = session.fetch(_KINDS.format(name=SQLITE.text(name), schema=SQLITE.text(among)))
                 return Described(
                     quoted,
                     tuple(declared(row[0], row[1]) for row in rows if row[2] != _HIDDEN),
