@@ -313,9 +313,9 @@ class _Records:
         """Return the column of values that are known."""
         return Column(self.query.scale, pieces.in_order(), self)
 
-    def everything(self, total: int) -> Pieces | None:
-        """Return all values, if there are few records."""
-        if total > FEW:
+    def everything(self, total: int, wanted: int = 0) -> Pieces | None:
+        """Return all values, if there are few records, or not many more and half of them are needed."""
+        if total > (4 * FEW if 2 * wanted > total else FEW):
             return None
         return _fetched(self.query, self.session, self.query.values(self.group))
 
