@@ -63,7 +63,7 @@ class Engine:
         least, most, counts = (np.array(part, dtype=np.int64) for part in (low, high, records))
         return Pieces(least, most, counts, np.array(key, dtype=np.float64))
 
-    def everything(self, total: int, wanted: int = 0) -> Pieces | None:
+    def everything(self, total: int, wanted: int = 0) -> Pieces | None:  # noqa: ARG002
         return self.pieces(self.data, lambda value: value) if total <= self.few else None
 
     def before(self, cuts: Sequence[int]) -> list[int]:
