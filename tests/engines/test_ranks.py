@@ -326,6 +326,41 @@ def test_no_copy_is_left_behind(engine: Engine, monkeypatch: pytest.MonkeyPatch)
     lite.close()
 
 
+@pytest.mark.parametrize("way", ["sorted", "pieces"])
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark-lenient"], indirect=True)
+def test_nodes_of_ranks_are_served_together(engine: Engine, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What recursive halving asks for: nodes are intervals of ranks, whose ends may lie among ties.
+
+    All of a level come from one request: the values around the middles of many nodes, the ties of each, and the ranks
+    before public values; also within a span of values.
+    """
+    if way == "pieces":
+        in_pieces(monkeypatch)
+    rng = np.random.default_rng(8)
+    values = np.sort([*np.round(rng.lognormal(3, 1, 500), 1), *[20.0] * 300, *(1e6 + rng.random(200))])
+    nodes = [(place * 62 + 3, place * 62 + 60) for place in range(16)]
+    reach, cuts = 7, (-3.0, 12.5, 20.0, 20.1, 1e6 + 0.5, 1e9)
+    low, high = 12.5, 1e6 + 0.5
+    first, last = (int(np.searchsorted(values, end)) for end in (low, high))
+    with opened(engine.load({"x": ("double", values.tolist())}), {"column": "x", "width": 1}, engine) as (ranks, _):
+        units = ranks.scale.units
+        middles = [Near(goal=Goal.beyond((start + stop) // 2, -1), reach=reach) for start, stop in nodes]
+        span = Span(units(low), units(high))
+        middles += [Near(goal=Goal.beyond(place, -1), reach=reach, span=span) for place in (0, 200, last - first)]
+        seen = watched(monkeypatch)
+        reply = ranks.fetch(Request(cuts=tuple(map(units, cuts)), windows=tuple(middles)))
+        assert seen in ([], [False], [True, False])  # one look, of crowded pieces two
+    assert list(reply.before) == np.searchsorted(values, cuts).tolist()
+    for near, window in zip(middles, reply.windows, strict=True):
+        own = values if near in middles[:16] else values[first:last]
+        rank = near.goal.target(len(own))
+        known = dict(
+            zip(window.values.tolist(), zip(window.below.tolist(), window.upto.tolist(), strict=True), strict=True)
+        )
+        for value in own[max(0, rank - reach) : rank + reach].tolist():  # with all of its ties
+            assert known[value] == tuple(int(np.searchsorted(own, value, side)) for side in ("left", "right"))
+
+
 UNREADABLE: dict[str, list[Any]] = {"empty": [], "null": [None], "odd": [None, math.nan, math.inf, -math.inf] * 3}
 
 

@@ -63,7 +63,7 @@ class Engine:
         least, most, counts = (np.array(part, dtype=np.int64) for part in (low, high, records))
         return Pieces(least, most, counts, np.array(key, dtype=np.float64))
 
-    def everything(self, total: int) -> Pieces | None:
+    def everything(self, total: int, wanted: int = 0) -> Pieces | None:  # noqa: ARG002
         return self.pieces(self.data, lambda value: value) if total <= self.few else None
 
     def before(self, cuts: Sequence[int]) -> list[int]:
@@ -213,7 +213,7 @@ def test_numbers_in_pieces() -> None:
     pieces = Pieces(np.array([0.1, 2.5]), np.array([0.30000000000000004, 2.5]), np.array([3, 1]), np.zeros(2))
 
     class Values:
-        def everything(self, total: int) -> Pieces:  # noqa: ARG002
+        def everything(self, total: int, wanted: int = 0) -> Pieces:  # noqa: ARG002
             found, counts = np.unique(values, return_counts=True)
             return Pieces(found, found.copy(), counts, np.zeros(len(found)))
 

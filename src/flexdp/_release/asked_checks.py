@@ -7,6 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from flexdp._core.calendar import FIRST_DATETIME, FIRST_DAY, LAST_DATETIME, LAST_DAY
 from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, Domain, sequence
 from flexdp._core.exact import Number, exact, number_text
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["asked_column", "asked_of", "asked_query", "budgets_of", "check_ask", "lists_groups", "of_units"]
 
 _CALENDAR = {"date": Span(FIRST_DAY, LAST_DAY + 1), "datetime": Span(FIRST_DATETIME, LAST_DATETIME + 1)}
+_AT_ONCE = 1 << 20  # groups whose drops are drawn together
 _BUCKETS = ("width", "relative", "edges", "beta", "exact")
 _SHARE = Domain(name="split", low=Fraction(0), remedy=("Give the share of each, for example ", P("split", [1, 1]), "."))
 
@@ -267,10 +270,27 @@ def _groups_of(
 
 
 def _listed(ranks: GroupedRanks, spec: Spec, listing: DroppedBars) -> dict[tuple[Any, ...], int]:
-    """Drop records from every group and return those of which some are left, sorted, with their numbers."""
-    counted = ranks.group_counts()
-    left = listing.draw(counted.counts.tolist(), Bits())
-    parts = [part.tolist() for part in counted.parts]
-    names = zip(*map(group_labels, spec.by_kinds, parts), strict=True)
-    kept = {group: records for group, records in zip(names, left, strict=True) if records}
-    return {group: kept[group] for group in sorted_groups(list(kept), spec.by_kinds)}
+    """Drop records from every group and return those of which some are left, sorted, with their numbers.
+
+    Every group gets a drop of its own. Which of the drops it is makes no difference, as long as that is settled before
+    they are drawn: small groups get theirs by their number of records and their turn among the keys of as many. So of
+    millions of small groups only those are fetched of which some records are left.
+
+        records  groups   drops            left             fetched
+           1        5     3 7 0 9 2        0 0 1 0 0        the 3rd of the groups with 1 record
+           2        2     4 1              0 1              the 2nd of those with 2
+    """
+    large, small = ranks.group_sizes()
+    bits = Bits()
+    kept = [large.with_counts(np.array(listing.draw(large.counts.tolist(), bits), dtype=np.int64))]
+    chosen: dict[tuple[int, int], int] = {}
+    for size, groups in enumerate(small):
+        for start in range(0, groups, _AT_ONCE):
+            left = np.array(listing.draw([size] * min(groups - start, _AT_ONCE), bits), dtype=np.int64)
+            chosen.update({(size, start + place + 1): int(left[place]) for place in np.flatnonzero(left).tolist()})
+    kept.append(ranks.groups_at(chosen))
+    found: dict[tuple[Any, ...], int] = {}
+    for each in kept:
+        names = zip(*map(group_labels, spec.by_kinds, [part.tolist() for part in each.parts]), strict=True)
+        found.update(zip(names, each.counts.tolist(), strict=True))
+    return {group: found[group] for group in sorted_groups(list(found), spec.by_kinds)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
-from types import SimpleNamespace
 from typing import Any
 
 from flexdp._release import asked_checks, run
@@ -83,8 +82,8 @@ class Watch:
         return self.outcomes[place]
 
     def sampled(self, table: DropNoise) -> None:
-        """Note that a step samples a table of drops."""
-        if self._inside is not None:
+        """Note that a step samples a table of drops, however often: that may depend on the data."""
+        if self._inside is not None and table not in self._inside.tables:
             self._inside.tables.append(table)
 
     def among(self, group: Hashable) -> None:
@@ -111,9 +110,7 @@ def watched(watch: Watch) -> Iterator[None]:
         return dropped(self, *given)
 
     def listed_once(ranks: Any, spec: Any, listing: Any) -> Any:
-        counted = ranks.group_counts()
-        again: Any = SimpleNamespace(group_counts=lambda: counted)
-        return watch.step(listing, _counts(counted), lambda: listed(again, spec, listing))
+        return watch.step(listing, _counts(ranks.group_counts()), lambda: listed(ranks, spec, listing))
 
     def group_by_group(*given: Any) -> Iterator[Any]:
         for group, ranks in groups_of(*given):

@@ -11,7 +11,7 @@ import click
 from flexdp._core.text import visible
 from flexdp.cli.errors import Run
 from flexdp.cli.options import AS_JSON, IN_DATABASE, READING, ROWS_ARE_RECORDS, all_of, source_of
-from flexdp.cli.output import between_words
+from flexdp.cli.output import between_words, still_reading
 from flexdp.cli.wording import speller
 
 __all__ = ["check"]
@@ -41,7 +41,8 @@ def check(run: Run, /, source: str, column: tuple[str, ...], as_json: bool, **op
     options["currency"] = list(options["currency"]) or None
     known = click.get_current_context().command.params
     run.spell = speller([*known, click.Option(["--where"]), click.Option(["--derive"])])  # remedies of a release
-    found = checked(source_of((source,), options.pop("table")), list(column) or None, **options)
+    with still_reading():
+        found = checked(source_of((source,), options.pop("table")), list(column) or None, **options)
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
     else:

@@ -9,8 +9,9 @@ import re
 import shutil
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -50,10 +51,12 @@ __all__ = [
     "parse_stats",
     "print_answers",
     "stats_of_each",
+    "still_reading",
     "unanswered",
     "without_repeats",
 ]
 
+SILENCE = 20.0  # seconds after which something is said
 _NARROWEST = 40  # characters of a line
 _COARSE = 2  # buckets that tell next to nothing of a column
 _MOST_BARS = 60  # on a terminal; a file or JSON has them all
@@ -283,6 +286,30 @@ def bar_chart(release: Release, width: int = 40) -> Any:
 def note(text: str) -> None:
     """Print a note on standard error; on a terminal, lines end between words."""
     click.echo(between_words(visible(text), sys.stderr), err=True)
+
+
+@contextmanager
+def still_reading() -> Iterator[None]:
+    """Break a long silence on standard error, then ever longer ones; the work itself has nothing to say.
+
+    The words depend on the clock alone, against which there is no defence anyway.
+    """
+    ended = threading.Event()
+
+    def wait() -> None:
+        silence = waited = SILENCE
+        while not ended.wait(silence):
+            with suppress(OSError, ValueError):  # standard error is closed: nobody listens
+                note(f"Still reading after {round(waited)} seconds …")
+            silence, waited = waited, 2 * waited
+
+    waiting = threading.Thread(target=wait, name="flexdp-waiting", daemon=True)
+    waiting.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        waiting.join()
 
 
 def between_words(line: str, stream: TextIO) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from flexdp.cli.output import (
     note,
     print_answers,
     stats_of_each,
+    still_reading,
     unanswered,
     without_repeats,
 )
@@ -234,7 +234,7 @@ def _draws(stream: Any) -> bool:
 
 def _status(message: str) -> Any:
     if not sys.stderr.isatty():
-        return nullcontext()
+        return still_reading()
     from rich.console import Console
 
     return Console(stderr=True).status(message)

@@ -22,7 +22,7 @@ from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import EVERYTHING, Near, Reply, Request, Span
 from flexdp.sharp.rules import RULES, Rules
 from flexdp.sharp.scale import Scale
-from flexdp.sharp.tails import Climb, Deep, SharpAnswer, answer_tails
+from flexdp.sharp.tails import Climb, Deep, SharpAnswer, answer_tails, likely_tails
 
 __all__ = [
     "Answered",
@@ -169,7 +169,10 @@ def ask_one(
         inner = _inner(level, left, scale, rules, ends)
         reply: Reply = yield Request(windows=(inner.near,))
     else:
-        reply = yield Request(windows=(widest_anchor(epsilon, rules, ends),))
+        window = widest_anchor(epsilon, rules, ends)
+        least = left - epsilon * rules.anchor_most
+        likely = likely_tails([level], window.reach, least, rules, ends)
+        reply = yield Request(windows=(window,), likely=tuple(likely))
     seen = records_about if records_about is not None else (yield _counted(reply, epsilon, rules))
     published = Answered(scale=scale, epsilon=epsilon, records_about=seen)
     if seen * epsilon < rules.few:
@@ -219,8 +222,9 @@ def ask_several(
     else:
         windows = (widest_anchor(epsilon, rules, ends),)
     reach = max(near.reach for near in windows)
-    likely = tuple(Near(goal=Goal.quantile(level), reach=4 * reach, span=ends) for level in (*upper, *lower))
-    reply: Reply = yield Request(windows=windows, likely=likely)
+    least = (left if inner_levels else left - epsilon * rules.anchor_most) / units
+    likely = likely_tails([*upper, *lower], 4 * reach, least, rules, ends)
+    reply: Reply = yield Request(windows=windows, likely=tuple(likely))
     seen = records_about if records_about is not None else (yield _counted(reply, epsilon, rules))
     published = Answered(scale=scale, epsilon=epsilon, records_about=seen)
     if seen * epsilon < rules.few:

@@ -70,8 +70,8 @@ class Pieces(NamedTuple):
 class Records(Protocol):
     """The records of a column where they are."""
 
-    def everything(self, total: int) -> Pieces | None:
-        """Return all values, if so many records are few enough for that."""
+    def everything(self, total: int, wanted: int = 0) -> Pieces | None:
+        """Return all values of ``total`` records, if it makes sense where those of ``wanted`` records are needed."""
 
     def before(self, cuts: Sequence[int]) -> Sequence[int]:
         """Count the records before each of some ascending public cuts."""
@@ -276,10 +276,11 @@ class Column:
 
     def _look(self, which: NDArray[np.int64]) -> None:
         assert self._records is not None, "in memory all values are known"
-        if (found := self._records.everything(self.total)) is not None:
+        records = np.diff(self._base)[which]
+        if (found := self._records.everything(self.total, int(records.sum()))) is not None:
             self._replace(np.arange(len(self._low)), found)
             return
-        crowded = np.diff(self._base)[which] > CROWDED
+        crowded = records > CROWDED
         split = bool(crowded.any())
         which = which[crowded] if split else which
         self._replace(which, self._records.look(self._at(which), split=split))

@@ -34,8 +34,10 @@ import numpy as np
 from flexdp.noise.bits import Bits
 from flexdp.noise.geometric import first_bernoulli_exp, geometric
 from flexdp.sharp.exponentials import exp_minus
+from flexdp.sharp.goal import Goal
+from flexdp.sharp.ranks import EVERYTHING, Near, Span
 
-__all__ = ["Ladder"]
+__all__ = ["Ladder", "outermost"]
 
 _LARGEST = 2**62  # totals beyond it are Python's integers
 _NATS = 70  # over 70/ε_R records the chance to stop falls by a factor of e^70
@@ -148,6 +150,11 @@ class Ladder:
             alive_at = [a - s for a, s in zip([*alive_at, Fraction(0)], stop_at, strict=True)]
         law[len(gaps) - 1] += _sum_over_shifts(alive_at, start, r, plain)
         return law
+
+
+def outermost(limit: int, span: Span = EVERYTHING, sides: Sequence[int] = (-1, 1)) -> tuple[Near, ...]:
+    """Return windows of the outermost records, within which ladders of this limit tell their counts apart."""
+    return tuple(Near(goal=Goal.beyond(0, side), reach=limit, span=span) for side in sides)
 
 
 def _sum_over_shifts(coefficients: Sequence[Fraction], start: Fraction, r: Fraction, first: int) -> Fraction:

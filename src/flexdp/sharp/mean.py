@@ -16,7 +16,7 @@ from flexdp.noise.exponential import Decay, check_depth
 from flexdp.sharp.answers import find_anchor, widest_anchor
 from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.exponentials import log_above
-from flexdp.sharp.ladder import Ladder
+from flexdp.sharp.ladder import Ladder, outermost
 from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.ranks import EVERYTHING, Reply, Request, Tally
 from flexdp.sharp.rules import RULES, Rules
@@ -204,12 +204,12 @@ def ask_mean(
 
 
 def _mean(epsilon: Fraction, scale: Scale, rules: Rules, records_about: int | None) -> Program[Averaged]:
-    reply: Reply = yield Request(windows=(widest_anchor(epsilon, rules, EVERYTHING),))
-    left = epsilon
+    counting = NoisyCount(epsilon=epsilon * rules.count_share)
+    left = epsilon if records_about is not None else epsilon - counting.epsilon
+    widest = _end_of(-1, (), (left - epsilon * rules.anchor_most) * _ENDS_SHARE, rules)
+    reply: Reply = yield Request(windows=(widest_anchor(epsilon, rules, EVERYTHING),), likely=outermost(widest.limit))
     if records_about is None:
-        counting = NoisyCount(epsilon=epsilon * rules.count_share)
         records_about = yield Draw(counting, reply.total, "records", stage="records")
-        left -= counting.epsilon
     assert records_about is not None
     if records_about * epsilon < rules.few_for_mean:
         return Averaged(scale=scale, records_about=records_about)
@@ -217,17 +217,8 @@ def _mean(epsilon: Fraction, scale: Scale, rules: Rules, records_about: int | No
     anchor = yield from find_anchor(reply, share, scale, rules, EVERYTHING)
     rest = left - share
     budget = rest * _ENDS_SHARE
-    ladders = [
-        Ladder(
-            rungs=tuple(dict.fromkeys(rules.rungs(scale, anchor, side, EVERYTHING))),  # each of them once
-            side=side,
-            target=0,
-            epsilon=budget,
-            depth=rules.depth,
-            threshold=rules.mean_threshold,
-        )
-        for side in (-1, 1)
-    ]
+    rungs = {side: tuple(dict.fromkeys(rules.rungs(scale, anchor, side, EVERYTHING))) for side in (-1, 1)}  # each once
+    ladders = [_end_of(side, each, budget, rules) for side, each in rungs.items()]
     cuts = tuple(cut for ladder in ladders for cut in ladder.cuts)
     reply = yield Request(cuts=cuts, enough=max(ladder.limit for ladder in ladders))
     ends, start = [], 0
@@ -253,6 +244,11 @@ def _mean(epsilon: Fraction, scale: Scale, rules: Rules, records_about: int | No
         epsilon=rest - budget,
         anchor=anchor,
     )
+
+
+def _end_of(side: int, rungs: tuple[int, ...], epsilon: Fraction, rules: Rules) -> Ladder:
+    threshold = rules.mean_threshold
+    return Ladder(rungs=rungs, side=side, target=0, epsilon=epsilon, depth=rules.depth, threshold=threshold)
 
 
 def _sums(reply: Reply, tally: Tally, epsilon: Fraction) -> Draw:

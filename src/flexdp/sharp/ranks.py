@@ -1,8 +1,9 @@
 """Questions that a mechanism may ask of a private column: counts before public cuts, and the values near a rank.
 
-All of it is one protocol, so that engines can answer it with statements of public text and a bounded number of rows:
-a request holds public numbers only, ranks are found where the records are, and what comes back is at most one count a
-cut and at most 2·reach + 3 distinct values a window. Three conditions make the answers safe to use:
+All of it is one protocol, so that engines can answer it with statements of public text: cuts and tallies of a request
+are public numbers, and what comes back is at most one count a cut and at most 2·reach + 3 distinct values a window.
+Windows are looked up beside the texts, so their goals may be private ranks: ``Goal.beyond(rank, -1)`` is the rank
+itself, and a window tells the ties of its values. Three conditions make the answers safe to use:
 
 * everything in one :class:`Reply` comes from one snapshot of the records;
 * ranks are those of the values in their true order (an engine that sorts records into cells must use monotone ones);

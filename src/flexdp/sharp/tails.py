@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 
-from flexdp.sharp.ladder import Ladder
+from flexdp.sharp.goal import Goal
+from flexdp.sharp.ladder import Ladder, outermost
 from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Reply, Request, Span
+from flexdp.sharp.ranks import Near, Reply, Request, Span
 from flexdp.sharp.rules import Rules
 from flexdp.sharp.scale import Scale
 
-__all__ = ["Climb", "Deep", "SharpAnswer", "answer_tails"]
+__all__ = ["Climb", "Deep", "SharpAnswer", "answer_tails", "likely_tails"]
 
 _HALF = Fraction(1, 2)
 
@@ -95,6 +96,32 @@ class Climb:
             return None
         budget = self.epsilon * self.rules.refine_share
         return Ladder(rungs=steps, side=self.side, target=coarse.target, epsilon=budget, depth=coarse.depth)
+
+
+def likely_tails(levels: Sequence[Fraction], reach: int, epsilon: Fraction, rules: Rules, ends: Span) -> list[Near]:
+    """Return the windows that the tails will probably need: near their levels, and of the outermost records.
+
+    Parameters
+    ----------
+    levels : sequence of Fraction
+        The levels of both tails.
+    reach : int
+        How many ranks on either side of a level are wanted.
+    epsilon : Fraction
+        The least that each level may get.
+    rules : Rules
+        The public constants.
+    ends : Span
+        The public bounds.
+
+    Returns
+    -------
+    list of Near
+    """
+    near = [Near(goal=Goal.quantile(level), reach=reach, span=ends) for level in levels]
+    target, finest = math.ceil(rules.deep / epsilon), epsilon * rules.refine_share
+    limit = Ladder(rungs=(), side=1, target=target, epsilon=finest, depth=rules.depth).limit
+    return [*near, *outermost(limit, ends, sorted({1 if level > _HALF else -1 for level in levels}))]
 
 
 def answer_tails(climbs: Sequence[Climb], deep: Sequence[Deep], anchor: int) -> Program[tuple[SharpAnswer, ...]]:

@@ -18,7 +18,7 @@ from itertools import chain
 
 from flexdp.noise.exponential import Decay
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.ladder import Ladder
+from flexdp.sharp.ladder import Ladder, outermost
 from flexdp.sharp.prior import Prior, around, between, universal
 from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.quantile import ExponentialQuantile
@@ -143,8 +143,8 @@ def _likely(levels: int, epsilon: Fraction, target: int, rules: TreeRules, root:
     depth = Decay.depth_for(epsilon, 1) if rules.depth is None else rules.depth
     parts, reach = 2 << levels, depth  # a split takes half as many records, and the splits above it shift it a little
     inner = (Near(goal=Goal(level=Fraction(i, parts), units=1), reach=reach, span=root) for i in range(1, parts))
-    ends = (Near(goal=Goal.beyond(0, side), reach=4 * target, span=root) for side in (-1, 1))
-    return (*inner, *ends)
+    limit = Ladder(rungs=(), side=1, target=target, epsilon=epsilon, depth=rules.depth).limit
+    return (*inner, *outermost(limit, root))
 
 
 def _plan(

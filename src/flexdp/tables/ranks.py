@@ -12,14 +12,14 @@ Arrays and lists, and copies of up to 2^24 records in DuckDB, which lives in thi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from flexdp._core.faults import concealed
+from flexdp._core.faults import FaultError, concealed
 from flexdp._core.forks import inside_release
 from flexdp.buckets.open_edges import OpenEdges
 from flexdp.errors import FlexdpError, InputError
@@ -31,7 +31,7 @@ from flexdp.tables.counting import Axis, Counted, Counting
 from flexdp.tables.interrupts import run
 from flexdp.tables.session import Session
 from flexdp.tables.source import Source, histogram_of
-from flexdp.tables.sql.rank_query import PARTS, RankQuery, exactly
+from flexdp.tables.sql.rank_query import NAMED, PARTS, RankQuery, exactly
 
 __all__ = ["GroupedRanks", "check_ranks", "open_ranks", "rank_query_of"]
 
@@ -67,6 +67,15 @@ class GroupedRanks(Protocol):
 
     def group_counts(self) -> KeyedHistogram:
         """Return the private number of readable records, or units, in every group that occurs."""
+
+    def group_sizes(self) -> tuple[KeyedHistogram, list[int]]:
+        """Return the private sizes of large groups, and how many small ones have 0, 1, 2, … records, or units."""
+
+    def groups_at(self, places: Mapping[tuple[int, int], int]) -> KeyedHistogram:
+        """Return small groups, each with a number that it is given.
+
+        A place is a number of records, and a turn among the groups of so many, from 1, in the order of their keys.
+        """
 
     def bars(self, buckets: OpenEdges) -> KeyedHistogram:
         """Return the private number of records, or units, in every bucket of every group that holds any."""
@@ -184,6 +193,12 @@ class _Sorted:
     def group_counts(self) -> KeyedHistogram:
         raise _no_groups()
 
+    def group_sizes(self) -> tuple[KeyedHistogram, list[int]]:
+        raise _no_groups()
+
+    def groups_at(self, places: Mapping[tuple[int, int], int]) -> KeyedHistogram:  # noqa: ARG002
+        raise _no_groups()
+
     def bars(self, buckets: OpenEdges) -> KeyedHistogram:
         return _bars_of(self, buckets)
 
@@ -209,7 +224,7 @@ class _Copied:
     def __init__(self, query: RankQuery, session: Session) -> None:
         self._query, self._session = query, session
         self._whole: _Sorted | None = None
-        self._sizes: KeyedHistogram | None = None
+        self._sizes: dict[Key, int] = {}  # of the groups that are known by now
 
     @property
     def scale(self) -> Scale:
@@ -226,12 +241,12 @@ class _Copied:
         return self._whole
 
     def together(self, groups: Sequence[Key]) -> Iterator[tuple[Key, Ranks]]:
-        counted = self.group_counts()
-        sizes = dict(zip(counted.rows(slice(None)), counted.counts.tolist(), strict=True))
+        if any(group not in self._sizes for group in groups):
+            self.group_counts()
         waiting: list[Key] = []
         held = 0
         for group in groups:
-            size = sizes.get(group, 0)
+            size = self._sizes.get(group, 0)
             if waiting and held + size > FEW:
                 yield from self._small(waiting)
                 waiting, held = [], 0
@@ -247,9 +262,47 @@ class _Copied:
     def group_counts(self) -> KeyedHistogram:
         if not self._query.counting.groups:
             raise _no_groups()
-        if self._sizes is None:
-            self._sizes = _safely(lambda: self._counted(self._query.group_counts(), self._query.counting.groups))
-        return self._sizes
+        counted = _safely(lambda: self._counted(self._query.group_counts(), self._query.counting.groups))
+        self._keep(counted)
+        return counted
+
+    def group_sizes(self) -> tuple[KeyedHistogram, list[int]]:
+        if not self._query.counting.groups:
+            raise _no_groups()
+        large, small = _safely(self._by_size)
+        self._keep(large)
+        return large, small
+
+    def _by_size(self) -> tuple[KeyedHistogram, list[int]]:
+        rows = self._session.ask(self._query.group_sizes())
+        few = {int(records): int(groups) for *_, records, groups in rows if records < NAMED}
+        large = [row[:-1] for row in rows if row[-2] >= NAMED]
+        return self._histogram(large, self._query.counting.groups), [few.get(size, 0) for size in range(NAMED)]
+
+    def groups_at(self, places: Mapping[tuple[int, int], int]) -> KeyedHistogram:
+        if not self._query.counting.groups:
+            raise _no_groups()
+        sizes, given = _safely(lambda: self._at(places))
+        self._keep(sizes)
+        return given
+
+    def _at(self, places: Mapping[tuple[int, int], int]) -> tuple[KeyedHistogram, KeyedHistogram]:
+        """Return groups at some places with their sizes, and with the numbers that they are given."""
+        nought = 0.0 if self._query.scale is NUMBERS else 0
+        rows: Sequence[Sequence[Any]] = []
+        if places:
+            looked = [(turn, float(records), nought, nought, 0.0) for records, turn in places]
+            self._session.put(looked, self._query.value_type)
+            rows = self._session.ask(self._query.groups_at())
+        found = [(tuple(key), (int(records), int(turn))) for *key, records, turn in rows]
+        if sorted(place for _, place in found) != sorted(places):
+            raise FaultError("groups at other places")
+        groups = self._query.counting.groups
+        sizes = self._histogram([(*key, place[0]) for key, place in found], groups)
+        return sizes, self._histogram([(*key, places[place]) for key, place in found], groups)
+
+    def _keep(self, counted: KeyedHistogram) -> None:
+        self._sizes.update(zip(counted.rows(slice(None)), counted.counts.tolist(), strict=True))
 
     def bars(self, buckets: OpenEdges) -> KeyedHistogram:
         counting = self._query.counting
@@ -259,7 +312,10 @@ class _Copied:
         return _safely(lambda: self._counted(self._query.bars(buckets), axes))
 
     def _counted(self, statement: str, axes: Sequence[Axis]) -> KeyedHistogram:
-        rows = self._session.ask(statement)
+        return self._histogram(self._session.ask(statement), axes)
+
+    def _histogram(self, rows: Sequence[Sequence[Any]], axes: Sequence[Axis]) -> KeyedHistogram:
+        """Make a histogram of rows of key, records."""
         cells: list[Any] = [list(part) for part in zip(*rows, strict=True)] or [[] for _ in range(len(axes) + 1)]
         keys = []
         for cell, axis in zip(cells, axes, strict=False):
@@ -313,9 +369,9 @@ class _Records:
         """Return the column of values that are known."""
         return Column(self.query.scale, pieces.in_order(), self)
 
-    def everything(self, total: int) -> Pieces | None:
-        """Return all values, if there are few records."""
-        if total > FEW:
+    def everything(self, total: int, wanted: int = 0) -> Pieces | None:
+        """Return all values, if there are few records, or not many more and half of them are needed."""
+        if total > (4 * FEW if 2 * wanted > total else FEW):
             return None
         return _fetched(self.query, self.session, self.query.values(self.group))
 
@@ -372,7 +428,7 @@ def rank_query_of(source: Source, counting: Counting, *, listing: bool = False, 
     counting
         As in :func:`open_ranks`.
     listing
-        Show the statement that counts the records of each group, by which groups are listed.
+        Show the statements by which groups are listed: how many have so many records, and the keys of some of them.
     dialect
         The dialect to show them in; that of the table's own engine by default.
 
@@ -393,6 +449,6 @@ def rank_query_of(source: Source, counting: Counting, *, listing: bool = False, 
 def _text(query: RankQuery, records: str, exact: Counting, *, listing: bool) -> str:
     group = () if not exact.groups else tuple(exact.declared[0]) if exact.declared else ("…",) * len(exact.groups)
     copy = f"CREATE TEMPORARY TABLE {_ROWS} AS\n{records}"
-    listed = [query.group_counts()] if listing else []
+    listed = [query.group_sizes(), query.groups_at()] if listing else []
     asked = [query.pieces(group), query.parts(group)]
     return ";\n\n".join(text + query.dialect.ending for text in (copy, *listed, *asked))

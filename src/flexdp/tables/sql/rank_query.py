@@ -3,6 +3,8 @@
     rows ──▶ SELECT cell, min(v), max(v), count(*) GROUP BY cell        the column in pieces, a few thousand of them
     rows ──▶ … JOIN looked ON its cell AND v BETWEEN low AND high …      the values of some pieces, with their counts
     rows ──▶ SELECT bucket, count(*) GROUP BY bucket                     the records between public cuts
+    rows ──▶ SELECT records, count(*) GROUP BY records                   how many groups have so many records
+    rows ──▶ … row_number() … JOIN looked ON records AND turn            the keys of some of these groups
 
 Their texts hold public numbers only: the pieces that are looked into stand in a private table beside them.
 
@@ -28,10 +30,11 @@ from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell, filtered, literal, records_query, wide_values, with_derived
 from flexdp.tables.where import test_sql
 
-__all__ = ["CELL_BITS", "PARTS", "RankQuery", "exactly", "ranked", "scale_of"]
+__all__ = ["CELL_BITS", "NAMED", "PARTS", "RankQuery", "exactly", "ranked", "scale_of"]
 
 CELL_BITS = 14
 PARTS = 1 << 10  # into which a crowded piece is split
+NAMED = 1 << 5  # records from which on a group that is not known is fetched with its key
 _LARGEST, _TINY = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
 
 
@@ -159,22 +162,45 @@ class RankQuery:
 
     def group_counts(self) -> str:
         """Return the statement that counts the records of each group."""
-        d, names = self.dialect, [f"b{i}" for i in range(len(self.counting.groups))]
-        shown = [
-            f"{d.as_text(name) if axis.kind == 'integer' else name} AS {name}"
-            for name, axis in zip(names, self.counting.groups, strict=True)
-        ]
-        keys = ", ".join(names)
-        counted = f"SELECT {keys}, {d.tally} AS records FROM {self.rows} GROUP BY {keys}"
-        return f"SELECT {', '.join(shown)}, records FROM ({counted}) AS g"
+        shown = ", ".join(f"{key} AS b{i}" for i, key in enumerate(self._shown_keys))
+        return f"SELECT {shown}, records FROM ({self._sizes}) AS g"
+
+    def group_sizes(self) -> str:
+        """Return the statement that counts groups by their records: rows of a large group's key, records, groups."""
+        named = [f"CASE WHEN records >= {NAMED} THEN {key} END AS k{i}" for i, key in enumerate(self._shown_keys)]
+        keys = ", ".join([*(f"k{i}" for i in range(len(named))), "records"])
+        inner = f"SELECT {', '.join(named)}, records FROM ({self._sizes}) AS g"
+        return f"SELECT {keys}, {self.dialect.tally} AS n FROM ({inner}) AS s GROUP BY {keys}"
+
+    def groups_at(self) -> str:
+        """Return the statement that finds small groups by their turn: rows of key, records, turn.
+
+        The turn counts the groups of as many records in the order of their keys, from 1. In ``looked`` the place is
+        the turn, and the cell the number of records.
+        """
+        order = ", ".join(f"b{i} ASC" for i in range(len(self.counting.groups)))  # of texts by their bytes
+        turn = f"row_number() OVER (PARTITION BY records ORDER BY {order})"
+        shown = ", ".join(f"{key} AS k{i}" for i, key in enumerate(self._shown_keys))
+        size = self.dialect.as_double("records")
+        inner = f"SELECT {shown}, records, {size} AS size, {turn} AS turn FROM ({self._sizes}) AS g"
+        keys = ", ".join(f"k{i}" for i in range(len(self.counting.groups)))
+        joined = f"({inner} WHERE records < {NAMED}) AS s JOIN {self.looked} ON size = cell AND turn = place"
+        return f"SELECT {keys}, records, turn FROM {joined}"
+
+    @property
+    def _sizes(self) -> str:
+        keys = ", ".join(f"b{i}" for i in range(len(self.counting.groups)))
+        return f"SELECT {keys}, {self.dialect.tally} AS records FROM {self.rows} GROUP BY {keys}"
+
+    @property
+    def _shown_keys(self) -> list[str]:
+        axes = enumerate(self.counting.groups)
+        return [self.dialect.as_text(f"b{i}") if axis.kind == "integer" else f"b{i}" for i, axis in axes]
 
     def bars(self, buckets: OpenEdges) -> str:
         """Return the statement that counts the records of each group by bucket."""
         d, names = self.dialect, [f"b{i}" for i in range(len(self.counting.groups))]
-        shown = [
-            f"{d.as_text(name) if axis.kind == 'integer' else name} AS {name}"
-            for name, axis in zip(names, self.counting.groups, strict=True)
-        ]
+        shown = [f"{key} AS {name}" for key, name in zip(self._shown_keys, names, strict=True)]
         starts = [d.double(start) if self.scale is NUMBERS else str(start) for start in buckets.starts]
         keys = ", ".join([*names, "bucket"])
         inner = f"SELECT {self._groups()}{search('v', starts)} AS bucket FROM {self.rows}{self._where(())}"

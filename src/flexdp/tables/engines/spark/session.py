@@ -53,7 +53,8 @@ class SparkSession(Session):
         listed = [(place, cell, exact(low), exact(high), step) for place, cell, low, high, step in rows]
 
         def work() -> None:
-            self._session.createDataFrame(listed, schema).createOrReplaceTempView(self.looked)
+            # Spark does not know that it is short, and would sort the records to join it.
+            self._session.createDataFrame(listed, schema).hint("broadcast").createOrReplaceTempView(self.looked)
 
         self.perform(lambda: self._silently(work))
 
