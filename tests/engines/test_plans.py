@@ -157,7 +157,7 @@ def test_rows_that_a_policy_of_postgres_chooses(psycopg_connection: Any) -> None
             if passes:
                 assert sum(bars((con, "rec5")).values()) == 6
             else:
-                with pytest.raises(InputError, match="rows need not be records|cannot be read"):
+                with pytest.raises(InputError, match=r"rows need not be records|cannot be read"):
                     flexdp.query((con, "rec5"), "y", width=1)
             con.execute("RESET ROLE")
     finally:

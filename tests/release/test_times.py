@@ -319,13 +319,15 @@ def test_a_minimum_drawn_with_an_anchor_that_buckets_contradict_is_read_off_buck
         if release.quantile("0.2").interval[0] == -math.inf:
             break
     assert release.asked is not None and release.quantile("0.2").interval[0] == -math.inf
-    ((group, result),) = release.asked.results.items()
-    assert result.levels is not None
+    asked = release.asked
+    ((group, result),) = asked.results.items()
+    levels = result.levels
+    assert levels is not None
 
     def with_minimum(anchor: int, value: int) -> flexdp.Answer:
-        drawn = tuple(replace(each, value=value) if each.level == 0 else each for each in result.levels.answers)
-        own = replace(result, levels=replace(result.levels, anchor=anchor, answers=drawn))
-        return replace(release, asked=replace(release.asked, results={group: own})).min()
+        drawn = tuple(replace(each, value=value) if each.level == 0 else each for each in levels.answers)
+        own = replace(result, levels=replace(levels, anchor=anchor, answers=drawn))
+        return replace(release, asked=replace(asked, results={group: own})).min()
 
     told = with_minimum(0, 0)
     assert told.value.year == 2024 and "The answer that was drawn lies far outside" in str(told)

@@ -170,8 +170,9 @@ class _Reconciled:
     def all(self) -> list[Fact]:
         """All facts, in their order."""
         if any(map(self._is_impossible, self.facts)):
-            drawn = [fact.drawn and level_in(fact.quantity) is not None for fact in self.facts]
-            self.facts = [_unknown(fact) if of_draw else fact for fact, of_draw in zip(self.facts, drawn, strict=True)]
+            self.facts = [
+                _unknown(fact) if fact.drawn and level_in(fact.quantity) is not None else fact for fact in self.facts
+            ]
         below, above = self._astray()
         known = [self._judged(self._ends_cut(fact), below, above) for fact in self.facts]
         drawn = sorted(

@@ -1,7 +1,7 @@
 """The public description of a count, made of parameters alone.
 
 A bucket here is a cell of all columns that are counted by: a bucket of each released column within a group. A record
-lies in exactly one. :mod:`flexdp.tables.table` counts.
+lies in exactly one. :mod:`flexdp.tables.source` counts.
 """
 
 from __future__ import annotations
