@@ -61,7 +61,7 @@ def test_wrong_files_are_refused(path: Path) -> None:
         prepare((path, "visit"), "age", width=5)
     with pytest.raises(InputError, match="table is missing"):
         prepare(path, "age", width=5)
-    with pytest.raises(InputError, match="engine does not apply to a file"):
+    with pytest.raises(InputError, match="engine does not apply to an address or a file"):
         prepare((path, "visits"), "age", width=5, engine="duckdb")
     with pytest.raises(InputError, match="does not exist or cannot be read"):
         prepare((path.with_name("none.duckdb"), "visits"), "age", width=5)

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from flexdp._core.faults import FaultError
+from flexdp._core.faults import FaultError, concealed
 from flexdp._core.text import is_short, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError, P
@@ -242,7 +242,9 @@ class ServedSource(Source):
         if not self.engine.may_refuse_copies:
             return
         made = False
-        with suppress(Exception), self.session((), copies=True) as session:  # the engine's message is not repeated
+        # Neither the engine's message is repeated, nor is a table waited for that somebody has locked.
+        with suppress(Exception), self.engine.session(self.place, copies=True) as session:
+            session.name_copies(self.found.name)
             session.keep(session.rows, "SELECT 1 AS x")
             made = len(session.fetch(f"SELECT x FROM {session.rows}")) == 1
         if not made:
@@ -261,7 +263,10 @@ class ServedSource(Source):
 
     @contextmanager
     def session(self, countings: Sequence[Counting], *, copies: bool = False) -> Iterator[Session]:  # noqa: ARG002
-        with self.engine.session(self.place, copies=copies) as session:
+        with ExitStack() as stack:
+            # The place was described before: whatever is wrong with it now is like any failure of reading.
+            session = concealed(lambda: stack.enter_context(self.engine.session(self.place, copies=copies)))
+            session.name_copies(self.found.name)
             session.perform(lambda: self._check_unchanged(session))
             yield session
 

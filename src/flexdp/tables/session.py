@@ -44,6 +44,9 @@ class Session(ABC):
         """Run a statement for each row of parameters, written ``%s`` unless ``put`` says otherwise."""
         raise NotImplementedError
 
+    def name_copies(self, table: str) -> None:  # noqa: B027  (most engines have a place of their own for them)
+        """Name copies so that they can be made beside a table, whose name stands in FROM."""
+
     def cancel(self) -> None:  # noqa: B027  (most drivers cannot stop a statement)
         """Stop the running statement, if the driver can."""
 

@@ -12,6 +12,7 @@ from typing import Any
 from flexdp._core.faults import noticing
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
+from flexdp.histogram import KeyedHistogram
 from flexdp.tables.column import Column, no_name, pick
 from flexdp.tables.counting import Counting, columns_of
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
@@ -71,6 +72,12 @@ class FrameSource(PrivateSource):
     def registered(self, con: Any, countings: Sequence[Counting]) -> Iterator[Callable[[], None]]:
         with _as_source(con, self.select([column.engine_name for column in columns_of(countings)])) as interrupt:
             yield interrupt
+
+    def count(self, countings: Sequence[Counting]) -> list[KeyedHistogram]:
+        """Count; a stream is opened anew for each statement, in the caller's thread."""
+        if self._in_one_pass(countings):
+            return super().count(countings)
+        return [bars for counting in countings for bars in super(FrameSource, self).count([counting])]
 
     def inspect(self, wanted: Sequence[Wanted]) -> Inspected:
         names = list(dict.fromkeys(each.column.engine_name for each in wanted))

@@ -72,14 +72,18 @@ class Duckdb(Engine):
         return opened(place, copies=copies)
 
     def describe(self, session: CallersSession, table: str) -> Described:
-        if table != RELATION:
-            _asked(lambda: session.choose(table), lambda: no_table(table, self.names(session)))
-        names, types = _asked(
-            lambda: (list(session.relation.columns), list(map(str, session.relation.types))),
-            lambda: InputError(
-                "source", "is a relation that can no longer be read", remedy="Check that its connection is open."
-            ),
-        )
+        def described() -> tuple[list[str], list[str]]:
+            return list(session.relation.columns), list(map(str, session.relation.types))
+
+        with session.turn:
+            if table != RELATION:
+                _asked(lambda: session.choose(table), lambda: no_table(table, self.names(session)))
+            names, types = _asked(
+                described,
+                lambda: InputError(
+                    "source", "is a relation that can no longer be read", remedy="Check that its connection is open."
+                ),
+            )
         columns = tuple(declared(name, type_name, name) for name, type_name in zip(names, types, strict=True))
         kind = str(getattr(session.relation, "type", ""))  # not documented; without it, it is a query
         return Described(RELATION, columns, stored=kind == "TABLE_RELATION")

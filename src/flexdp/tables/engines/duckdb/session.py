@@ -248,9 +248,8 @@ class CallersSession(_InProcess):
         self.rows, self.looked = f"flexdp_records_{mark}", f"flexdp_looked_{mark}"
 
     def choose(self, table: str) -> None:
-        """Let ``RELATION`` stand for a table of the connection."""
-        with self.turn:
-            self.relation = self.con.table(table)
+        """Let ``RELATION`` stand for a table of the connection; out of turn."""
+        self.relation = self.con.table(table)
 
     def query(self, statement: str) -> Any:
         """Query the relation, out of turn."""
@@ -274,7 +273,7 @@ class CallersSession(_InProcess):
 
     def drop_copies(self) -> None:
         """Drop the temporary tables."""
-        for name in (self.rows, self.looked):
+        for name in (self.rows, self.looked) if self.relation is not None else ():
             self.ask(f"DROP TABLE IF EXISTS temp.{name}")
 
 

@@ -54,7 +54,6 @@ class Mariadb(Engine):
             with suppress(Exception):  # there is no such table, or the connection is lost, which shows below
                 rows = session.fetch(f"SHOW COLUMNS FROM {name}") if parts[0] else None
             if rows:
-                session.keep_copies_in(MARIADB.identifier(parts[0]))
                 columns = tuple(declared(str(row[0]), str(row[1])) for row in rows)
                 return Described(name, columns, stored=False, computed=computed_columns(rows))
         session.fetch("SELECT 1")

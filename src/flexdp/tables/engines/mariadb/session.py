@@ -55,9 +55,9 @@ class MariadbSession(DriverCursors, Session):
             cursor.close()
         return [[_decoded(cell) for cell in (row.values() if isinstance(row, dict) else row)] for row in rows]
 
-    def keep_copies_in(self, database: str) -> None:
-        """Let copies belong to a database, since the connection may have chosen none."""
-        mark = uuid.uuid4().hex
+    def name_copies(self, table: str) -> None:
+        """Let copies belong to the table's database, since the connection may have chosen none."""
+        database, mark = table.rpartition(".")[0], uuid.uuid4().hex
         self.rows, self.looked = f"{database}.flexdp_records_{mark}", f"{database}.flexdp_looked_{mark}"
 
     def drop_copies(self) -> None:
