@@ -413,7 +413,7 @@ def test_bad_input_is_refused_before_reading(
         raise AssertionError("records were read")
 
     monkeypatch.setattr("flexdp.tables.ranks.open_ranks", read)
-    monkeypatch.setattr("flexdp.tables.count", read)
+    monkeypatch.setattr("flexdp.tables.source.Source.count", read)
     with pytest.raises(InputError, match=message):
         flexdp.release(TABLE, "cost", **{**PURE, **options})
 
