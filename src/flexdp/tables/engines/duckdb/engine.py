@@ -72,20 +72,20 @@ class Duckdb(Engine):
         return opened(place, copies=copies)
 
     def describe(self, session: CallersSession, table: str) -> Described:
-        def described() -> tuple[list[str], list[str]]:
-            return list(session.relation.columns), list(map(str, session.relation.types))
+        def described() -> tuple[list[str], list[str], str]:
+            kind = str(getattr(session.relation, "type", ""))  # not documented; without it, it is a query
+            return list(session.relation.columns), list(map(str, session.relation.types)), kind
 
         with session.turn:
             if table != RELATION:
                 _asked(lambda: session.choose(table), lambda: no_table(table, self.names(session)))
-            names, types = _asked(
+            names, types, kind = _asked(
                 described,
                 lambda: InputError(
                     "source", "is a relation that can no longer be read", remedy="Check that its connection is open."
                 ),
             )
         columns = tuple(declared(name, type_name, name) for name, type_name in zip(names, types, strict=True))
-        kind = str(getattr(session.relation, "type", ""))  # not documented; without it, it is a query
         return Described(RELATION, columns, stored=kind == "TABLE_RELATION")
 
     def read_cell(self, cell: str, column: Column, kind: Kind) -> Reading:
