@@ -21,7 +21,7 @@ from flexdp.buckets.parse import bucket_parameters, make_buckets
 from flexdp.cli.options import comma_separated, named_values, pair_of
 from flexdp.planning import plan
 from flexdp.statistics.parse import parse_statistic
-from flexdp.tables.date_format import DateFormat
+from flexdp.tables.written import DateFormat
 from fuzz.oracles import demand, outcome_of
 
 __all__ = ["WORDS", "run", "seeds"]

@@ -16,7 +16,7 @@ PUBLIC = (
     "flexdp", "flexdp.accounting", "flexdp.audit", "flexdp.baselines", "flexdp.calculus", "flexdp.distances",
     "flexdp.distortions", "flexdp.errors", "flexdp.experiments", "flexdp.guarantees", "flexdp.histogram",
     "flexdp.measure", "flexdp.mechanisms", "flexdp.noise", "flexdp.planning", "flexdp.report", "flexdp.signing",
-    "flexdp.statistics", "flexdp.tables",
+    "flexdp.statistics",
 )  # fmt: skip
 _ITSELF = ("self", "cls")
 _QUIET = ("__call__", "__rshift__", "__add__", "__getitem__")  # operators that need an explanation, unlike the others

@@ -26,10 +26,9 @@ import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.tables.column import Column
-from flexdp.tables.date_format import DateFormat
 from flexdp.tables.engines.duckdb.types import read_cell
 from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.written import Written, read_written
+from flexdp.tables.written import DateFormat, Written, read_written
 
 ROUNDS = 1500
 EPOCH = dt.datetime(1970, 1, 1)

@@ -21,7 +21,7 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError, P
 from flexdp.tables.column import Column
 from flexdp.tables.counting import Counting
-from flexdp.tables.plans.refusal import not_of_the_row, not_records
+from flexdp.tables.records import not_of_the_row, not_records
 from flexdp.tables.session import Session
 from flexdp.tables.source import Source
 from flexdp.tables.sql.check_query import (

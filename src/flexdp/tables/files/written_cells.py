@@ -7,9 +7,8 @@ the engine casts without a choice, from the parts that the pattern captured.
 from __future__ import annotations
 
 from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY
-from flexdp.tables.date_format import MONTHS, DateFormat
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
-from flexdp.tables.written import Written
+from flexdp.tables.written import MONTHS, DateFormat, Written
 
 __all__ = ["written_datetime", "written_day", "written_integer", "written_number"]
 

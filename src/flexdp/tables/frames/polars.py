@@ -11,8 +11,8 @@ from typing import Any
 
 from flexdp.errors import InputError
 from flexdp.tables.column import no_column
+from flexdp.tables.frames.lazy import check_lazy
 from flexdp.tables.frames.source import Batches, FrameSource
-from flexdp.tables.plans.polars import check_lazy
 
 __all__ = ["open_polars"]
 

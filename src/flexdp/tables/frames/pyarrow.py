@@ -9,7 +9,7 @@ from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
 from flexdp.tables.column import no_column
 from flexdp.tables.frames.source import FrameSource
-from flexdp.tables.plans.files import all_different
+from flexdp.tables.records import all_different
 
 __all__ = ["open_pyarrow"]
 

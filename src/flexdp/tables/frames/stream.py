@@ -11,7 +11,7 @@ from flexdp._core.faults import FaultError, noticing
 from flexdp.errors import InputError
 from flexdp.tables.frames.source import FrameSource
 from flexdp.tables.interrupts import run_here
-from flexdp.tables.plans.refusal import not_records
+from flexdp.tables.records import not_records
 
 __all__ = ["is_reader", "is_stream", "open_stream"]
 

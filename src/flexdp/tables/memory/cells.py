@@ -28,7 +28,6 @@ from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.column import Column
 from flexdp.tables.counting import Axis, Counting
-from flexdp.tables.date_format import MONTHS, DateFormat
 from flexdp.tables.memory.arrays import LARGEST_INFERRED, Aligned, read_aligned, to_clock_ticks, to_ticks
 from flexdp.tables.sql.query import Reading
 from flexdp.tables.written import (
@@ -36,9 +35,11 @@ from flexdp.tables.written import (
     DATE,
     DATETIME,
     INTEGER,
+    MONTHS,
     NUMBER,
     WRITTEN,
     ZONED_DATETIME,
+    DateFormat,
     Written,
     may_be_typed,
 )

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple, TypeAlias
 from flexdp.buckets.base import Kind
 from flexdp.errors import DataError
 from flexdp.tables.column import Column
-from flexdp.tables.date_format import MONTHS
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.session import Session
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell
-from flexdp.tables.written import BLANKS, DATE, DATETIME, ZONED_DATETIME, Written
+from flexdp.tables.written import BLANKS, DATE, DATETIME, MONTHS, ZONED_DATETIME, Written
 
 __all__ = [
     "READ", "REASONS", "Checked", "Inspected", "Wanted", "check_query", "in_blocks", "inspect_texts", "inspected",

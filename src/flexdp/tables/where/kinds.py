@@ -28,11 +28,10 @@ from flexdp._core.text import is_short, safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, spelled
 from flexdp.tables.column import Column, refuse_misread
-from flexdp.tables.date_format import DateFormat
 from flexdp.tables.where import tree
 from flexdp.tables.where.literals import a_kind, datetime_of, literal_kind
 from flexdp.tables.where.tree import declared_names, is_reading, kind_of, outcomes, shown_names, sides_of, text_of, walk
-from flexdp.tables.written import may_be_typed
+from flexdp.tables.written import DateFormat, may_be_typed
 
 __all__ = ["Kinds", "Lookup"]
 

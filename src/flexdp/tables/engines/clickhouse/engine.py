@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any, ClassVar
 
@@ -13,10 +14,9 @@ from flexdp.tables.engine import Described, Engine, no_table
 from flexdp.tables.engines.clickhouse.dialect import CLICKHOUSE
 from flexdp.tables.engines.clickhouse.session import ClickhouseSession, is_connection, opened
 from flexdp.tables.engines.clickhouse.types import declared, read_cell
-from flexdp.tables.plans.clickhouse import computed_columns
 from flexdp.tables.sql.query import Reading
 
-__all__ = ["Clickhouse"]
+__all__ = ["Clickhouse", "computed_columns"]
 
 _STORED = ("MergeTree", "ReplicatedMergeTree", "SharedMergeTree", "Memory", "Log", "StripeLog", "TinyLog")
 _OLDEST = 26  # the first two numbers of a version are the year and the month
@@ -74,3 +74,11 @@ def _is_stored(session: ClickhouseSession, name: str) -> bool:
     engines = "', '".join(_STORED)
     others = session.fetch(f"SELECT database, name FROM system.tables WHERE engine NOT IN ('{engines}')")
     return name not in {f"{CLICKHOUSE.identifier(row[0])}.{CLICKHOUSE.identifier(row[1])}" for row in others}
+
+
+_CONSTANT = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?|'[^'\\]*'|NULL|true|false", re.IGNORECASE)
+
+
+def computed_columns(rows: Sequence[Sequence[Any]]) -> set[str]:
+    """Return the columns with an expression that is more than a constant, by the rows of DESCRIBE TABLE."""
+    return {str(row[0]) for row in rows if row[2] and not _CONSTANT.fullmatch(str(row[3]))}

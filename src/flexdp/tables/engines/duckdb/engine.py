@@ -17,6 +17,7 @@ from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine, no_table
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
+from flexdp.tables.engines.duckdb.rows import Function, check_macros, check_relation, functions_of
 from flexdp.tables.engines.duckdb.session import (
     RELATION,
     CallersSession,
@@ -26,7 +27,6 @@ from flexdp.tables.engines.duckdb.session import (
     silenced,
 )  # fmt: skip
 from flexdp.tables.engines.duckdb.types import declared, read_cell
-from flexdp.tables.plans.duckdb import Function, check_macros, check_relation, functions_of
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["Duckdb"]

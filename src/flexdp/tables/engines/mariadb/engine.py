@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any, ClassVar
 
@@ -14,10 +15,10 @@ from flexdp.tables.engine import Described, Engine, no_table
 from flexdp.tables.engines.mariadb.dialect import MARIADB
 from flexdp.tables.engines.mariadb.session import MariadbSession, is_connection, opened
 from flexdp.tables.engines.mariadb.types import declared, read_cell
-from flexdp.tables.plans.mariadb import check_stored, computed_columns
+from flexdp.tables.records import not_records
 from flexdp.tables.sql.query import Reading
 
-__all__ = ["Mariadb"]
+__all__ = ["Mariadb", "check_stored", "computed_columns"]
 
 _SMALLEST_PACKET = 1 << 20  # bytes; a longer text that is computed would be NULL
 
@@ -84,3 +85,22 @@ class Mariadb(Engine):
                 ),
             )
         check_stored(written)
+
+
+# Storage engines that keep rows. Others compute them, or take them from elsewhere, perhaps by a query.
+_STORED = ("innodb", "aria", "myisam", "memory", "rocksdb", "columnstore", "csv", "archive")
+_ENGINE = re.compile(r"\n\) ENGINE=(\w+)")
+
+
+def check_stored(written: str) -> None:
+    """Refuse a view, and a table whose rows are not kept on the server, by what SHOW CREATE TABLE prints."""
+    engine = _ENGINE.search(written)
+    if not written.startswith(("CREATE TABLE", "CREATE TEMPORARY TABLE")) or engine is None:
+        raise not_records()
+    if engine.group(1).lower() not in _STORED:
+        raise not_records()
+
+
+def computed_columns(rows: Sequence[Sequence[Any]]) -> frozenset[str]:
+    """Return the columns that are computed when they are read, by the rows of SHOW COLUMNS."""
+    return frozenset(str(row[0]) for row in rows if "VIRTUAL" in str(row[5]).upper())

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from flexdp.tables.plans.files import all_different
-from flexdp.tables.plans.refusal import not_records
+from flexdp.tables.records import all_different, not_records
 
 __all__ = ["check_lazy"]
 

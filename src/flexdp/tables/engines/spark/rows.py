@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from flexdp.tables.plans.files import all_different, local_path
-from flexdp.tables.plans.refusal import checked, not_records
+from flexdp.tables.records import all_different, checked, local_path, not_records
 
 __all__ = ["check_frame"]
 

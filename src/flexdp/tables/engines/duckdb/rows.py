@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flexdp.tables.plans.files import all_different, in_folder, is_remote
-from flexdp.tables.plans.refusal import checked, not_records, shadowed
+from flexdp.tables.records import all_different, checked, in_folder, is_remote, not_records, shadowed
 
 __all__ = ["Function", "check_macros", "check_relation", "functions_of"]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from flexdp.tables.plans.refusal import not_records
+from flexdp.tables.records import not_records
 
 __all__ = ["check_stored", "check_view"]
 
