@@ -94,6 +94,16 @@ try:
     print("a stream was accepted")
 except InputError as error:
     assert "streaming" in str(error)
+import pytest
+from _support.work import noted
+from flexdp.tables import ranks
+from flexdp.tables.sql import rank_query
+ranks.FEW, rank_query.CELL_BITS = 300, 8
+spread = session.sql("SELECT exp(id / 500D) AS x FROM range(4000)")
+for asked, most in (({{"delta": "1e-6"}}, 5), ({{"delta": 0, "ask": ["min", "median", "max"]}}, 4)):
+    with noted(pytest.MonkeyPatch()) as work:
+        flexdp.release(spread, "x", epsilon=200, rows_are_records=True, **asked)
+    assert work.copies == work.puts == 1 and 2 <= work.statements <= most - 2, work
 heard = []
 handler = logging.Handler()
 handler.emit = lambda record: heard.append(record.getMessage())

@@ -20,6 +20,7 @@ from engines.conftest import ENGINES, make_engine
 from flexdp.tables import ranks
 from flexdp.tables.sql import rank_query
 
+pytestmark = pytest.mark.filterwarnings("ignore:epsilon=:flexdp.PrivacyWarning")
 ROWS = int(os.environ.get("FLEXDP_ROWS", 6000))
 SEEDS = range(20 if os.environ.get("FLEXDP_DEEP") else 2)
 LARGE = 200  # an ε for which the windows of a few thousand records are as small a part of them as those of millions
@@ -57,9 +58,9 @@ def cells() -> dict[str, tuple[str, list[Any]]]:
 
 @pytest.fixture
 def jobs(request: pytest.FixtureRequest) -> Iterator[Callable[[], int]]:
-    """The number of jobs that Spark has started."""
+    """The number of jobs that Spark has started; it remembers the last thousand."""
     tracker = request.getfixturevalue("spark").sparkContext.statusTracker()
-    yield lambda: len(tracker.getJobIdsForGroup(None))
+    yield lambda: max(tracker.getJobIdsForGroup(None), default=-1) + 1
 
 
 def as_if_many(monkeypatch: pytest.MonkeyPatch) -> None:
