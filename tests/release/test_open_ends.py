@@ -200,6 +200,13 @@ def test_asked_ends_close_open_buckets_of_the_same_values_only() -> None:
     assert capped.quantile("0.9999").text.endswith("or more")
 
 
+def test_asked_ends_of_limited_values_close_no_bucket_of_values_as_they_were_read() -> None:
+    """All records are 1.7e9, the limits 5 and 12.5, the highest was asked for: the median was 'about 12.5'."""
+    released = flexdp.release([1.7e9] * 4000, kind="number", edges=[5, 7, 12.5], ask=["range", "count"], **SPEND)
+    assert released.max().text == "about 12.5" and "limited to 5–12.5" in str(released.max())
+    assert released.median().text == "7 or more"
+
+
 def test_an_interquartile_range_with_an_open_end_has_few_digits() -> None:
     released = flexdp.release([10] * 2000 + [10**6] * 2000, relative=0.1, bounds=(1, 200), epsilon=1, delta=1e-6)
     told = released.iqr()

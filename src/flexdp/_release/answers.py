@@ -349,7 +349,8 @@ class Reader:
         found = self.profile.quantile(level)
         index = to_python(self.index.keys[found.place])
         edges = bucket_ends(self.partition, index)
-        levels = [at for fact in self.facts if (at := level_in(fact.quantity)) is not None]
+        unlimited = [fact for fact in self.facts if fact.population.limits is None]  # others tell of no value beyond
+        levels = [at for fact in unlimited if (at := level_in(fact.quantity)) is not None]
         below = is_open(self.partition, index, above=False) and not any(at <= level for at in levels)
         above = is_open(self.partition, index, above=True) and not any(at >= level for at in levels)
         if below and above:
