@@ -313,12 +313,15 @@ class Column:
 
     def _window(self, near: Near) -> Window:
         (first, last), _ = self._ends(near)
-        base = self._base[first : last + 1] - self._base[first]
-        below, upto, total = base[:-1], base[1:], int(base[-1])
+        base, origin = self._base[first : last + 1], self._base[first]  # a column is long, and a window is short
+        total = int(base[-1] - origin)
         lowest, highest = near.ranks(total)
-        start, stop = np.searchsorted(upto, lowest, side="left"), np.searchsorted(below, highest, side="right")
+        start = np.searchsorted(base[1:], lowest + origin, side="left")
+        stop = np.searchsorted(base[:-1], highest + origin, side="right")
         kept = slice(start, max(start, stop))
-        return Window(self._scale, self._low[first:last][kept], below[kept], upto[kept], total)
+        return Window(
+            self._scale, self._low[first:last][kept], base[:-1][kept] - origin, base[1:][kept] - origin, total
+        )
 
     def _tally(self, wanted: Tally) -> int:
         known = self._hidden is None and self._low.dtype != object

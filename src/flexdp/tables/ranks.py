@@ -7,7 +7,8 @@
     cuts    ──▶ counts          SELECT bucket, count(*) GROUP BY bucket, where a cut divides a piece
     pieces  ──▶ Column.fetch    everything else, in numpy
 
-Arrays and lists, and copies of up to 2^24 records in DuckDB, which lives in this process, are sorted at once instead.
+Arrays and lists, and up to 2^24 records that DuckDB reads, which lives in this process, are sorted at once instead, by
+one statement that needs no copy.
 """
 
 from __future__ import annotations
@@ -148,8 +149,23 @@ def open_ranks(source: Source, counting: Counting) -> Iterator[GroupedRanks]:
         return
     with _entered(source.session([exact], copies=True)) as session:
         query, records = source.ranked(exact, session.rows, session.looked)
-        session.keep(session.rows, records)
+        if (few := _sorted_at_once(query, records, session)) is not None:
+            yield few
+            return
+        session.keep(session.rows, query.copied(records))
         yield _Copied(query, session)
+
+
+def _sorted_at_once(query: RankQuery, records: str, session: Session) -> _Sorted | None:
+    """Return a column of few records, whose values are fetched within this process by one statement."""
+    if not session.in_process or query.counting.groups or query.wide:
+        return None
+    found = session.columns(query.every_value(records, SORTED_AT_MOST), ["v"])["v"]
+    if len(found) > SORTED_AT_MOST:
+        return None
+    values = found.compressed() if isinstance(found, np.ma.MaskedArray) else found
+    dtype = np.float64 if query.scale is NUMBERS else np.int64
+    return _Sorted(_safely(lambda: Column.from_values(values.astype(dtype, copy=False), own=True)))
 
 
 @contextmanager
@@ -356,12 +372,7 @@ class _Records:
     group: Key = field(repr=False)
 
     def column(self) -> Column:
-        """Return the column in pieces; sorted, where few values are fetched within this process."""
-        if self.session.in_process and not self.group and not self.query.wide:
-            found = self.session.columns(self.query.every_value(SORTED_AT_MOST), ["v"])["v"]
-            if len(found) <= SORTED_AT_MOST:
-                dtype = np.float64 if self.query.scale is NUMBERS else np.int64
-                return Column.from_values(np.ma.getdata(found).astype(dtype, copy=False), self, own=True)
+        """Return the column in pieces."""
         found = _fetched(self.query, self.session, self.query.pieces(self.group))
         return Column(self.query.scale, found.in_order(), self)
 
@@ -448,7 +459,7 @@ def rank_query_of(source: Source, counting: Counting, *, listing: bool = False, 
 
 def _text(query: RankQuery, records: str, exact: Counting, *, listing: bool) -> str:
     group = () if not exact.groups else tuple(exact.declared[0]) if exact.declared else ("…",) * len(exact.groups)
-    copy = f"CREATE TEMPORARY TABLE {_ROWS} AS\n{records}"
+    copy = f"CREATE TEMPORARY TABLE {_ROWS} AS\n{query.copied(records)}"
     listed = [query.group_sizes(), query.groups_at()] if listing else []
     asked = [query.pieces(group), query.parts(group)]
     return ";\n\n".join(text + query.dialect.ending for text in (copy, *listed, *asked))

@@ -53,19 +53,19 @@ def exactly(counting: Counting) -> Counting:
 def ranked(
     source: str, counting: Counting, dialect: Dialect, read: ReadCell, rows: str, looked: str
 ) -> tuple[RankQuery, str]:
-    """Return the statements about a column of a source, and the query of its private copy."""
+    """Return the statements about a column of a source, and the query of the records that count."""
     read = with_derived(read, dialect)
     query = RankQuery(dialect, counting, wide_values(counting, read), rows, looked)
     axis = counting.values[0]
     reading = read(axis.column, axis.kind)
     if query.tested_later:
-        return query, query.copied(f"SELECT {reading.value} AS b0 FROM {filtered(source, counting, dialect, read)}")
+        return query, f"SELECT {reading.value} AS b0 FROM {filtered(source, counting, dialect, read)}"
     if reading.apart is not None and query.alone and axis.zone is None:
         value, tests = f"CAST({reading.apart[0]} AS {dialect.integer_type})", [reading.apart[1]]
         if counting.where is not None:
             tests.append(f"({test_sql(counting.where.test, dialect, read)})")
-        return query, query.copied(f"SELECT {value} AS b0 FROM {source} WHERE {' AND '.join(tests)}")
-    return query, query.copied(records_query(source, counting, dialect, read))
+        return query, f"SELECT {value} AS b0 FROM {source} WHERE {' AND '.join(tests)}"
+    return query, records_query(source, counting, dialect, read)
 
 
 @dataclass(frozen=True)
@@ -207,9 +207,15 @@ class RankQuery:
         counted = f"SELECT {keys}, count(*) AS records FROM ({inner}) AS k GROUP BY {keys}"
         return f"SELECT {', '.join([*shown, 'bucket'])}, records FROM ({counted}) AS g"
 
-    def every_value(self, most: int) -> str:
-        """Return the statement that fetches the values one by one, one more than so many at most."""
-        return f"SELECT v FROM {self.rows}{self._where(())} LIMIT {most + 1}"
+    def every_value(self, records: str, most: int) -> str:
+        """Return the statement that fetches the values of a column without groups as they are read, NULL among them.
+
+        It returns one more than so many at most. Whoever sorts them leaves out NaN and infinities: statistics of files,
+        which do not tell of NaN, may decide a test in the statement.
+        """
+        boolean = self.counting.values[0].kind == "boolean"
+        value = self.dialect.as_integer("CASE WHEN b0 THEN 1 WHEN NOT b0 THEN 0 END") if boolean else "b0"
+        return f"SELECT {value} AS v FROM (\n{records}\n) AS r LIMIT {most + 1}"
 
     def tallied(self, tally: Tally, group: Sequence[object]) -> str:
         """Return the statement of one tally; the one way to compute it, because halves may be rounded either way."""

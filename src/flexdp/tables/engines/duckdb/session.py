@@ -104,9 +104,10 @@ def _restore(ask: Callable[[str], Any], setting: str, value: str) -> None:
 
 
 class _Kept(NamedTuple):
-    """Engines that stay open, by their limit on memory, and what closes them."""
+    """The engine that stays open, once there is one, the limits that its memory has had, and what closes it."""
 
-    engines: dict[str, Any]
+    engine: list[Any]
+    limits: list[str]
     stack: ExitStack
 
 
@@ -120,7 +121,7 @@ def engines_kept() -> Iterator[None]:
         yield
         return
     with ExitStack() as stack:
-        token = _KEPT.set(_Kept({}, stack))
+        token = _KEPT.set(_Kept([], [], stack))
         try:
             yield
         finally:
@@ -140,12 +141,17 @@ def connection(*, texts: bool = False, memory: str | None = None, own: bool = Fa
         with _engine(allowed, texts=texts) as con:
             yield con
         return
-    if allowed not in kept.engines:
-        kept.engines[allowed] = kept.stack.enter_context(_engine(allowed))
+    if not kept.engine:
+        kept.engine.append(kept.stack.enter_context(_engine(allowed)))
+        kept.limits.append(allowed)
     import duckdb
 
-    con = kept.engines[allowed].cursor()  # with temporary tables of its own
+    con = kept.engine[0].cursor()  # with temporary tables of its own
     try:
+        if memory is not None and memory not in kept.limits:  # never lowered again, since a copy may be held
+            _check_memory(allowed)
+            con.execute(f"SET memory_limit = '{allowed}'")
+            kept.limits.append(allowed)
         for setting in _PROGRESS:
             _turn_off(con.execute, setting)
         yield con
