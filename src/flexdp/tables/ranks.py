@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -349,11 +350,18 @@ class _Copied:
         """Return groups whose values are fetched by one statement."""
         if not groups:
             return
-        found = _safely(lambda: _fetched(self._query, self._session, self._query.values_together(groups)))
-        for place, group in enumerate(groups):
-            pieces = found.at(found.cell == place)
-            records = _Records(self._query, self._session, group)
-            yield group, _Sorted(_safely(lambda pieces=pieces, records=records: records.of_values(pieces)))  # type: ignore[misc]
+        columns = _safely(lambda: self._values_of(groups))
+        for group in groups:
+            yield group, _Sorted(columns.pop(group))
+
+    def _values_of(self, groups: Sequence[Key]) -> dict[Key, Column]:
+        found = _fetched(self._query, self._session, self._query.values_together(groups))
+        found = found.at(np.argsort(found.cell, kind="stable"))  # by the places of groups, so that each is a slice
+        ends = np.searchsorted(found.cell, np.arange(len(groups) + 1)).tolist()
+        return {
+            group: _Records(self._query, self._session, group).of_values(found.at(slice(*span)))
+            for group, span in zip(groups, pairwise(ends), strict=True)
+        }
 
     @property
     def _no_pieces(self) -> Pieces:
