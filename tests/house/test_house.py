@@ -23,8 +23,8 @@ ROOMS = [  # imports point upwards only: a room may import those above it
     "_release", "planning", "report", "audit", "baselines", "experiments", "web", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
-    "duckdb": {"tables.engines.duckdb.session", "tables.files.parquet"},
-    "pyarrow": {"tables.frames.source", "tables.frames.pyarrow", "tables.frames.stream", "tables.files.arrow_files"},
+    "duckdb": {"tables.engines.duckdb.session", "tables.files.columnar"},
+    "pyarrow": {"tables.frames.source", "tables.frames.pyarrow", "tables.frames.stream", "tables.files.columnar"},
     "sqlite3": {"tables.engines.sqlite.session", "accounting.sqlite_store"},
     "psycopg": {"tables.engines.postgres.session", "accounting.postgres_store"},
     "pyspark": {"tables.engines.spark.session"},

@@ -18,7 +18,7 @@ from _support.private import private_counts
 
 import flexdp
 from flexdp import InputError
-from flexdp.tables.files.encodings import _KNOWN, WIDE, check_encoding, transcoded
+from flexdp.tables.files.bytes import _KNOWN, WIDE, check_encoding, transcoded
 
 SINGLE = sorted(_KNOWN - set(WIDE))
 

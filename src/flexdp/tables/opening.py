@@ -20,8 +20,8 @@ from flexdp.tables.column import WAYS, Column, no_column, one_of
 from flexdp.tables.engine import Engine, open_served, there_are
 from flexdp.tables.engines import sqlalchemy as alchemy
 from flexdp.tables.engines.registry import ENGINES
+from flexdp.tables.files.opening import open_files
 from flexdp.tables.files.paths import shown_path
-from flexdp.tables.files.source import open_files
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
 from flexdp.tables.frames.pyarrow import open_pyarrow

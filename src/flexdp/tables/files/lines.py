@@ -7,49 +7,28 @@ line that is not UTF-8 or exceeds :data:`LONGEST_LINE` bytes is blanked, and aff
 
 from __future__ import annotations
 
-import os
-import select
 import threading
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
-from gzip import BadGzipFile, GzipFile
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp.tables.files.arrow_stream import TextBatch, text_stream
-from flexdp.tables.files.encodings import transcoded
+from flexdp.tables.files.bytes import ReadInto, open_bytes
+from flexdp.tables.files.paths import STDIN
 
-__all__ = [
-    "LONGEST_LINE",
-    "STDIN",
-    "DamagedError",
-    "FindEnds",
-    "Lines",
-    "ReadInto",
-    "is_read_once",
-    "keep_lines",
-    "line_ends",
-    "open_bytes",
-    "split_lines",
-]
+__all__ = ["LONGEST_LINE", "FindEnds", "Lines", "line_ends", "split_lines"]
 
-STDIN = "\0standard input"  # in a list of files; no file has such a name
 LONGEST_LINE = 1 << 20  # bytes, without the line end
 _CHUNK = 1 << 20  # bytes read at a time
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
 _FIRST_NOT_ASCII = 128
-_GZIP = b"\x1f\x8b"
-_POLL_SECONDS = 0.1
 
-ReadInto = Callable[[memoryview], int | None]
-FindEnds = Callable[[NDArray[np.uint8]], NDArray[np.intp]]  # of one block after the other
+FindEnds: TypeAlias = "Callable[[NDArray[np.uint8]], NDArray[np.intp]]"  # of one block after the other
 
 
 def line_ends(data: NDArray[np.uint8]) -> NDArray[np.intp]:
@@ -57,22 +36,6 @@ def line_ends(data: NDArray[np.uint8]) -> NDArray[np.intp]:
     low = np.flatnonzero(data <= _CARRIAGE_RETURN)
     ends: NDArray[np.intp] = low[(data[low] == _LINE_FEED) | (data[low] == _CARRIAGE_RETURN)]
     return ends
-
-
-def is_read_once(file: str) -> bool:
-    """Tell whether a file can be read only once, or is slow to read again."""
-    return file == STDIN or file.lower().endswith(".gz")
-
-
-def keep_lines(con: Any, name: str) -> None:
-    """Put a private copy, which may lie on disk, in the place of lines that are registered under a name."""
-    con.execute(f"CREATE TEMP TABLE kept_{name} AS SELECT line FROM {name}")
-    con.unregister(name)
-    con.execute(f"CREATE TEMP VIEW {name} AS SELECT line FROM kept_{name}")
-
-
-class DamagedError(OSError):
-    """A gzip file is truncated, possibly before its first byte, or damaged."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +55,7 @@ class Lines:
     stopped: threading.Event = field(default_factory=threading.Event)
     encoding: str | None = None
     ends: Callable[[], FindEnds] = lambda: line_ends
-    opened: Callable[[str, threading.Event], ReadInto] | None = None
+    opened: Callable[[str], ReadInto] | None = None
     tally: Counter[str] | None = field(default=None, repr=False)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -112,54 +75,8 @@ class Lines:
 
     def _open(self, file: str) -> AbstractContextManager[ReadInto]:
         if self.opened is not None:
-            return nullcontext(self.opened(file, self.stopped))
+            return nullcontext(self.opened(file))
         return open_bytes(file, self.stopped, self.encoding)
-
-
-@contextmanager
-def open_bytes(file: str, stopped: threading.Event | None = None, encoding: str | None = None) -> Iterator[ReadInto]:
-    """Open a file for reading into buffers, decompressed if its name ends in .gz; standard input continues.
-
-    An ``encoding`` other than UTF-8 is turned into it.
-    """
-    with _open_raw(file, stopped or threading.Event()) as read_into:
-        yield read_into if encoding is None else transcoded(read_into, encoding)
-
-
-@contextmanager
-def _open_raw(file: str, stopped: threading.Event) -> Iterator[ReadInto]:
-    if file == STDIN:
-        yield partial(_read_stdin, stopped)
-    elif file.lower().endswith(".gz"):
-        with Path(file).open("rb") as packed, GzipFile(fileobj=packed) as unpacked:
-            start = packed.peek(2)[:2]
-            if len(start) < 2:
-                raise DamagedError
-            if start != _GZIP:
-                raise BadGzipFile
-            yield partial(_unpack, unpacked)
-    else:
-        with Path(file).open("rb", buffering=0) as plain:
-            yield plain.readinto
-
-
-def _read_stdin(stopped: threading.Event, buffer: memoryview) -> int:
-    """Read, waiting in short steps, so that the wait can be stopped."""
-    with suppress(OSError):  # on Windows, only sockets can be waited for
-        while not select.select([0], [], [], _POLL_SECONDS)[0] and not stopped.is_set():
-            pass
-    if stopped.is_set():
-        raise InterruptedError
-    found = os.read(0, len(buffer))
-    buffer[: len(found)] = found
-    return len(found)
-
-
-def _unpack(unpacked: GzipFile, buffer: memoryview) -> int:
-    try:
-        return unpacked.readinto(buffer)
-    except (EOFError, BadGzipFile, zlib.error):
-        raise DamagedError from None
 
 
 def split_lines(

@@ -16,28 +16,22 @@ from typing import Any, Literal, TypeAlias
 from flexdp._core.domains import path_text
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, P
-from flexdp.tables.files.lines import STDIN
 
-__all__ = ["FORMATS", "FileFormat", "find_files", "format_of", "shown_path"]
+__all__ = ["FORMATS", "STDIN", "FileFormat", "find_files", "format_of", "is_gzip", "shown_path"]
+
+STDIN = "\0standard input"  # in a list of files; no file has such a name
 
 FileFormat: TypeAlias = Literal["csv", "jsonl", "json", "parquet", "arrow", "xlsx"]
 
-FORMATS: tuple[FileFormat, ...] = ("csv", "jsonl", "json", "parquet", "arrow", "xlsx")
-_EXTENSIONS: dict[str, FileFormat] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
+FORMATS: dict[FileFormat, tuple[str, ...]] = {  # with their extensions
+    "csv": (".csv", ".tsv", ".txt"),
+    "jsonl": (".jsonl", ".ndjson"),
+    "json": (".json",),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "xlsx": (".xlsx", ".xlsm"),
 }
+_EXTENSIONS = {extension: name for name, extensions in FORMATS.items() for extension in extensions}
 _WHOLE: dict[FileFormat, str] = {"parquet": "Parquet", "arrow": "Arrow", "xlsx": "Excel"}  # read from files only
 _LONGEST_SHOWN = 160  # characters of a path that a message repeats
 _SPREADSHEETS = (".xls", ".xlsb", ".ods", ".numbers")
@@ -53,14 +47,10 @@ def find_files(paths: Sequence[Any], *, echo: bool) -> list[str]:
     if not files:
         raise InputError("source", "must name at least one file", given="an empty list")
     # A file named twice would count every record twice, at twice the stated privacy loss.
-    identities = {(entry.st_dev, entry.st_ino) for entry in map(_entry, files)}
-    if len(identities) < len(files):
+    entries = [os.fstat(0) if file == STDIN else os.stat(file) for file in files]  # noqa: PTH116
+    if len({(entry.st_dev, entry.st_ino) for entry in entries}) < len(files):
         raise InputError("source", "names the same file more than once", remedy="Name each file once.")
     return files
-
-
-def _entry(file: str) -> os.stat_result:
-    return os.fstat(0) if file == STDIN else os.stat(file)  # noqa: PTH116
 
 
 def format_of(files: Sequence[str], asked: FileFormat | None) -> FileFormat:
@@ -69,6 +59,11 @@ def format_of(files: Sequence[str], asked: FileFormat | None) -> FileFormat:
     if len(formats) > 1:
         raise InputError("source", "must be files of one format", remedy="Release those of each format separately.")
     return formats.pop()
+
+
+def is_gzip(file: str) -> bool:
+    """Tell whether a file is read through gzip."""
+    return file.lower().endswith(".gz")
 
 
 def shown_path(file: str) -> str:
@@ -112,29 +107,20 @@ def _stdin_is_piped() -> bool:
 
 
 def _format_of(file: str, asked: FileFormat | None) -> FileFormat:
-    if asked is not None:
-        chosen = asked
-    elif file == STDIN:
-        chosen = "csv"
-    else:
-        suffixes = [suffix.lower() for suffix in Path(file).suffixes]
-        suffix = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else "".join(suffixes[-1:])
-        if suffix in _SPREADSHEETS:
-            raise InputError("source", f": {shown_path(file)} is a spreadsheet", remedy="Save it as .xlsx.")
-        if suffix not in _EXTENSIONS:
-            known = f"{', '.join(_EXTENSIONS)}; texts also with .gz"
-            raise InputError(
-                "source",
-                f": {shown_path(file)} has no known extension ({known})",
-                remedy=("Rename it, or set ", P("format"), f" to {', '.join(map(repr, FORMATS))}."),
-            )
-        chosen = _EXTENSIONS[suffix]
-    if chosen in _WHOLE and (file == STDIN or file.lower().endswith(".gz")):
+    suffixes = [suffix.lower() for suffix in Path(file).suffixes]
+    suffix = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else "".join(suffixes[-1:])
+    chosen = asked or ("csv" if file == STDIN else _EXTENSIONS.get(suffix))
+    if chosen is None and suffix in _SPREADSHEETS:
+        raise InputError("source", f": {shown_path(file)} is a spreadsheet", remedy="Save it as .xlsx.")
+    if chosen is None:
         raise InputError(
             "source",
-            f": {_WHOLE[chosen]} cannot be read from standard input or through gzip",
-            remedy="Pass the file itself.",
+            f": {shown_path(file)} has no known extension ({', '.join(_EXTENSIONS)}; texts also with .gz)",
+            remedy=("Rename it, or set ", P("format"), f" to {', '.join(map(repr, FORMATS))}."),
         )
+    if chosen in _WHOLE and (file == STDIN or is_gzip(file)):
+        rule = f": {_WHOLE[chosen]} cannot be read from standard input or through gzip"
+        raise InputError("source", rule, remedy="Pass the file itself.")
     return chosen
 
 

@@ -9,9 +9,19 @@ from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY
 from flexdp.buckets.base import Kind
 from flexdp.tables.column import Column
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
-from flexdp.tables.files.written_cells import written_datetime, written_day, written_integer, written_number
 from flexdp.tables.sql.query import Reading
-from flexdp.tables.written import BOOLEAN, DATE, DATETIME, INTEGER, NUMBER, WRITTEN, ZONED_DATETIME, Written
+from flexdp.tables.written import (
+    BOOLEAN,
+    DATE,
+    DATETIME,
+    INTEGER,
+    MONTHS,
+    NUMBER,
+    WRITTEN,
+    ZONED_DATETIME,
+    DateFormat,
+    Written,
+)  # fmt: skip
 
 __all__ = ["declared", "read_cell"]
 
@@ -27,6 +37,7 @@ _EXACT_DIGITS = 15  # any double holds so many, and one division by a power of t
 _TICKS = re.compile(
     r"(date64|timestamp)\[(s|ms|us|ns)(, tz=.*)?\]"
 )  # Arrow's names of types that come as plain integers
+_FIRST_OF_1900 = "'69'"  # years of two digits from here on are of the last century, as Python reads them
 _MICROS_IN = {"s": 10**6, "ms": 10**3, "us": 1}
 
 
@@ -167,7 +178,7 @@ def _floored(ticks: str, divisor: int) -> str:
 def _zoned_text(cell: str, written: Written) -> str:
     """Return a datetime written with its offset from UTC, as microseconds in UTC."""
     if written.dates is not None:
-        return written_datetime(cell, written.dates, zoned=True)
+        return _written_datetime(cell, written.dates, zoned=True)
     found = f"regexp_extract({cell}, '{ZONED_DATETIME}', ['stamp', 'sign', 'hours', 'minutes'])"
     stamp = f"epoch_us(TRY_CAST({found}.stamp AS TIMESTAMP))"
     hours, minutes = (f"coalesce(TRY_CAST({found}.{name} AS BIGINT), 0)" for name in ("hours", "minutes"))
@@ -185,9 +196,9 @@ def _matched(cell: str, pattern: str, value: str) -> str:
 def _text_as(kind: Kind, cell: str, written: Written) -> str:
     if written.dates is not None and kind in ("date", "datetime"):
         as_day = kind == "date"
-        return written_day(cell, written.dates) if as_day else written_datetime(cell, written.dates, zoned=False)
+        return _written_day(cell, written.dates) if as_day else _written_datetime(cell, written.dates, zoned=False)
     if kind in ("number", "integer") and replace(written, dates=None) != WRITTEN:
-        return (written_number if kind == "number" else written_integer)(cell, written)
+        return (_written_number if kind == "number" else _written_integer)(cell, written)
     if kind == "number":
         return _matched(cell, NUMBER, f"TRY_CAST({cell} AS DOUBLE)")
     if kind == "integer":
@@ -199,3 +210,86 @@ def _text_as(kind: Kind, cell: str, written: Written) -> str:
     if kind == "boolean":
         return _matched(cell, BOOLEAN, f"lower(trim({cell}, ' \t')) = 'true'")
     return cell
+
+
+# A text cell written in a declared way, with other marks and signs or dates in other formats, is matched in full first;
+# else it is NULL. What matches is put together again, from the parts that the pattern captured, in the one form that
+# engine casts without a choice.
+
+
+def _written_number(cell: str, written: Written) -> str:
+    """Return a number as a double."""
+    return _of_digits(cell, written.number, written.marks, "DOUBLE")
+
+
+def _written_integer(cell: str, written: Written) -> str:
+    """Return a whole number as an integer of 128 bits."""
+    return _of_digits(cell, written.integer, written.marks, "HUGEINT")
+
+
+def _written_day(cell: str, dates: DateFormat) -> str:
+    """Return the days since 1970-01-01 of a date, or of a datetime as it is written."""
+    found = _parts(cell, dates.pattern, dates.parts)
+    date = f"TRY_CAST({_iso_day(found, dates.parts)} AS DATE)"
+    inside = f"{date} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+    return _if_matched(cell, dates.pattern, f"CASE WHEN {inside} THEN datediff('day', DATE '1970-01-01', {date}) END")
+
+
+def _written_datetime(cell: str, dates: DateFormat, *, zoned: bool) -> str:
+    """Return the microseconds since 1970-01-01 of a datetime, in UTC if it is ``zoned``, or of a date at midnight."""
+    if not dates.timed:
+        return f"{_written_day(cell, dates)} * {MICROS_PER_DAY}"
+    found = _parts(cell, dates.pattern, dates.parts)
+    stamp = f"TRY_CAST({_iso_day(found, dates.parts)} || ' ' || {_iso_time(found, dates.parts)} AS TIMESTAMP)"
+    micros = f"(epoch_us({stamp}){_offset(found) if zoned else ''})"
+    inside = f"CASE WHEN {micros} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME} THEN {micros} END"
+    return _if_matched(cell, dates.pattern, inside)
+
+
+def _of_digits(cell: str, pattern: str, marks: str, kind: str) -> str:
+    found = _parts(cell, pattern, ("before", "after", "digits"))
+    digits = f"translate({found}.digits, {DUCKDB.text(marks)}, '.')"  # the decimal mark, and no others
+    return _if_matched(cell, pattern, f"TRY_CAST({found}.before || {found}.after || {digits} AS {kind})")
+
+
+def _parts(cell: str, pattern: str, names: tuple[str, ...]) -> str:
+    listed = ", ".join(DUCKDB.text(name) for name in names)
+    return f"regexp_extract({cell}, {_whole(pattern)}, [{listed}])"
+
+
+def _if_matched(cell: str, pattern: str, value: str) -> str:
+    return f"CASE WHEN {DUCKDB.is_short(cell)} AND regexp_full_match({cell}, {_whole(pattern)}) THEN {value} END"
+
+
+def _whole(pattern: str) -> str:
+    return DUCKDB.text(f"^(?:{pattern})$")
+
+
+def _iso_day(found: str, parts: tuple[str, ...]) -> str:
+    year, month = f"{found}.year", f"lpad({found}.month, 2, '0')"
+    if "short_year" in parts:
+        short = f"{found}.short_year"
+        year = f"CASE WHEN {short} < {_FIRST_OF_1900} THEN '20' ELSE '19' END || {short}"
+    if "name" in parts:
+        names = " ".join(f"WHEN '{name}' THEN '{place:02}'" for place, name in enumerate(MONTHS, 1))
+        month = f"CASE lower({found}.name[1:3]) {names} END"
+    return f"({year} || '-' || {month} || '-' || lpad({found}.day, 2, '0'))"
+
+
+def _iso_time(found: str, parts: tuple[str, ...]) -> str:
+    hour = f"lpad({found}.hour, 2, '0')"
+    if "half_hour" in parts:
+        past = f"CASE WHEN lower({found}.half) = 'pm' THEN 12 ELSE 0 END"
+        hour = f"lpad(CAST(TRY_CAST({found}.half_hour AS INTEGER) % 12 + {past} AS VARCHAR), 2, '0')"
+    minute, second = (
+        f"lpad({found}.{part}, 2, '0')" if part in parts else "'00'" for part in ("minute", "second")
+    )  # fmt: skip
+    fraction = f" || '.' || rpad({found}.fraction, 6, '0')" if "fraction" in parts else ""
+    return f"({hour} || ':' || {minute} || ':' || {second}{fraction})"
+
+
+def _offset(found: str) -> str:
+    """Return the term that takes an offset, written ``Z``, ``+0130`` or ``-01:30``, from a local time."""
+    offset = f"{found}.offset"
+    hours, minutes = (f"coalesce(TRY_CAST({offset}[{part}] AS BIGINT), 0)" for part in ("2:3", "-2:"))
+    return f" - CASE {offset}[1] WHEN 'Z' THEN 0 WHEN '-' THEN -1 ELSE 1 END * ({hours} * 60 + {minutes}) * 60000000"
