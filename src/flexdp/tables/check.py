@@ -23,6 +23,7 @@ __all__ = ["Check", "ColumnCheck", "check"]
 
 INTERNAL = "INTERNAL: true counts of the records, not private. Do not publish them."
 _DATED, _HALF_DAYS = P("date_format", "%d.%m.%Y %H:%M"), P("date_format", "%m/%d/%Y %I:%M %p")
+_AS_DATETIME = P("kind", "datetime")
 _SECONDS = " (with seconds, %H:%M:%S)"
 _FOR_PEOPLE: dict[str, Phrase] = {
     "empty": "empty",
@@ -49,17 +50,11 @@ _FOR_PEOPLE: dict[str, Phrase] = {
     "other": "something else",
 }
 _NO_DATETIMES: dict[str, Phrase] = {
-    "datetime format": (
-        "a datetime in another format: ",
-        P("kind", "datetime"),
-        " and, for example, ",
-        _DATED,
-        _SECONDS,
-    ),
-    "12-hour format": ("a datetime in another format: ", P("kind", "datetime"), " and, for example, ", _HALF_DAYS),
+    "datetime format": ("a datetime in another format: ", _AS_DATETIME, " and, for example, ", _DATED, _SECONDS),
+    "12-hour format": ("a datetime in another format: ", _AS_DATETIME, " and, for example, ", _HALF_DAYS),
 }
 _AMONG_NUMBERS: dict[str, Phrase] = {
-    "offset": ("a datetime with an offset: set ", P("kind", "datetime"), " and ", P("zone")),
+    "offset": ("a datetime with an offset: set ", _AS_DATETIME, " and ", P("zone")),
     "format": ("a date in another format: set ", P("kind", "date"), " and ", P("date_format")),
 }
 _OF_LINES: dict[str, Phrase] = {
@@ -174,16 +169,10 @@ class Check:
         dict
             The counts, marked as internal.
         """
-        columns = [
-            {
-                "column": each.column,
-                "kind": each.kind,
-                "read": each.read,
-                "not_read": each.reasons,
-                **({"readable_as": each.readable_as} if each.readable_as else {}),
-            }
-            for each in self.columns
-        ]
+        columns = []
+        for each in self.columns:
+            shown = {"column": each.column, "kind": each.kind, "read": each.read, "not_read": each.reasons}
+            columns.append(shown | ({"readable_as": each.readable_as} if each.readable_as else {}))
         return {"internal": INTERNAL, "records": self.records, "unreadable_lines": self.lines, "columns": columns}
 
     def __str__(self) -> str:
@@ -258,25 +247,15 @@ def check(
       Readable by kind: integer 0, number 1, text 3, date 0, datetime 0, boolean 0.
     """
     names = [column] if isinstance(plain_scalar(column), str) else sequence(column) if column is not None else None
+    ways = {"decimal": decimal, "thousands": thousands, "currency": currency, "date_format": date_format}
     table = open_table(
-        source,
-        names,
-        file_format=plain_scalar(format),
-        delimiter=plain_scalar(delimiter),
-        encoding=encoding,
-        sheet=sheet,
-        decimal=decimal,
-        thousands=thousands,
-        currency=currency,
-        date_format=date_format,
-        engine=engine,
-        rows_are_records=flag("rows_are_records", rows_are_records),
-    )
+        source, names, file_format=plain_scalar(format), delimiter=plain_scalar(delimiter), encoding=encoding,
+        sheet=sheet, engine=engine, rows_are_records=flag("rows_are_records", rows_are_records), **ways,
+    )  # fmt: skip
     columns = table.columns if names is None else [table.column(name) for name in names]
     if not columns:
         rule = "is missing: the source declares no columns, and keys of JSON records are data"
         raise InputError("column", rule, remedy="Name the columns to check.")
-    ways = {"decimal": decimal, "thousands": thousands, "currency": currency, "date_format": date_format}
     check_ways(ways, columns)
     wanted = [_checked(each, kind, zone) for each in columns]
     more = [
@@ -314,7 +293,7 @@ def _counted(table: Source, wanted: Sequence[tuple[Column, Kind]], more: Sequenc
                 column=column.name,
                 kind=kind,
                 written=_written(column, kind),
-                declared=_declared(column),
+                declared="" if column.undeclared else f"declared as {column.kind}",
                 read=counts[READ],
                 reasons={reason: counts[reason] for reason in REASONS if counts[reason]},
                 readable_as=readable.get(column.name, {}),
@@ -329,10 +308,6 @@ def _written(column: Column, kind: Kind) -> str:
     if column.undeclared:
         return "texts" if kind == "text" else column.written.example(kind)
     return column.written.example(kind) if column.kind == "text" and kind != "text" else ""
-
-
-def _declared(column: Column) -> str:
-    return "" if column.undeclared else f"declared as {column.kind}"
 
 
 def _listed(counts: dict[str, int], words: dict[str, Phrase], name: Callable[[P], str]) -> list[str]:

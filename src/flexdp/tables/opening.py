@@ -98,15 +98,12 @@ def open_table(
             "applies to relations, lazy frames, DataFrames of Spark, Arrow streams, tables and views of databases",
             remedy="Leave it out.",
         )  # fmt: skip
-    if isinstance(source, str | os.PathLike):
-        path = path_text("source", source)
-        _refuse_lone_database(path)
-        _refuse_swapped([path], column, echo=True)
-        return open_files([path], file_format, delimiter, echo=True, **cells)
-    if listed is not None and column is not None and _all_paths(listed):
-        echo = all(isinstance(path, os.PathLike) for path in listed)
-        _refuse_swapped(listed, column, echo=echo)
-        return open_files(listed, file_format, delimiter, echo=echo, **cells)
+    if (paths := _paths_in(source, column)) is not None:
+        echo = all(isinstance(path, os.PathLike) for path in paths) or isinstance(source, str)
+        if isinstance(source, str | os.PathLike):
+            _refuse_lone_database(path_text("source", source))
+        _refuse_swapped(paths, column, echo=echo)
+        return open_files(paths, file_format, delimiter, echo=echo, **cells)
     opened = _open_object(source, column, listed, library, rows_are_records=rows_are_records)
     return _as_written(opened, file_format, delimiter, cells)
 
@@ -132,21 +129,22 @@ def name_of(source: Any, column: object = None) -> dict[str, Any] | None:
     >>> name_of([1.0, 2.0]) is None
     True
     """
-    listed = elements(source) if isinstance(source, Sequence) else None
-    if isinstance(source, str | os.PathLike):
-        return _files_named([source])
-    if listed is None or not all(isinstance(each, str | os.PathLike) for each in listed[:1]):
-        return None
-    if isinstance(source, tuple) and len(listed) == 2 and is_database(place := path_text("source", listed[0])):
+    pair = elements(source) if isinstance(source, tuple) and len(source) == 2 else None
+    if pair and isinstance(pair[0], str | os.PathLike) and is_database(place := path_text("source", pair[0])):
         found = _address_named(place) if "://" in place else os.path.realpath(place)
-        return None if found is None else {"database": found, "table": str(listed[1])}
-    return _files_named(listed) if column is not None and _all_paths(listed) else None
-
-
-def _files_named(paths: Sequence[Any]) -> dict[str, Any] | None:
-    """The real paths of files, in one order; standard input has none."""
-    named = [path_text("source", path) for path in paths]
+        return None if found is None else {"database": found, "table": str(pair[1])}
+    paths = _paths_in(source, column)
+    named = ["-"] if paths is None else [path_text("source", path) for path in paths]
     return None if "-" in named else {"files": sorted(map(os.path.realpath, named))}
+
+
+def _paths_in(source: Any, column: object) -> list[Any] | None:
+    """Return the paths that a source consists of, if it does; a list of texts alone may hold values."""
+    if isinstance(source, str | os.PathLike):
+        return [source]
+    listed = elements(source) if isinstance(source, Sequence) and column is not None else None
+    every = listed is not None and all(isinstance(path, str | os.PathLike) for path in listed)
+    return listed if every else None
 
 
 def _address_named(address: str) -> str | None:
@@ -260,15 +258,14 @@ def _engine_of(con: Any, engine: object) -> Engine:
     """Return the engine behind a driver's connection, which the caller names where the driver does not tell."""
     own = next((each for each in ENGINES if each.recognises(con)), None)
     known = {each.name: each for each in ENGINES if not each.lone_only}
-    if engine is None and own is None:
+    if engine is None and own is not None:
+        return own
+    if engine is None:
         raise InputError(
             "engine",
             f"is missing: {safe_repr(con)} does not say what it is connected to",
             remedy=("Set ", P("engine"), f" to {one_of(list(known))}."),
         )
-    if engine is None:
-        assert own is not None
-        return own
     if not isinstance(engine, str) or engine not in known:
         near = difflib.get_close_matches(engine, known, n=1) if isinstance(engine, str) else []
         hint = "Only MariaDB is tested; export the table to a Parquet file." if engine == "mysql" else ""
@@ -386,10 +383,6 @@ _HARMLESS = frozenset({
     "sslrootcert", "user",
 })  # fmt: skip
 _LONE = ("is missing: ", P("source"), " is a database")
-
-
-def _all_paths(source: Sequence[Any]) -> bool:
-    return all(isinstance(item, str | os.PathLike) for item in source)
 
 
 def _native(source: Any) -> Any:

@@ -382,19 +382,11 @@ class DateFormat:
             The text, which :attr:`pattern` matches.
         """
         minutes = int((stamp.utcoffset() or dt.timedelta()).total_seconds()) // 60
-        shown = {
-            "d": f"{stamp.day:02}",
-            "m": f"{stamp.month:02}",
+        shown = {each: format(stamp, f"%{each}") for each in "dmyHIMSf"} | {
             "b": MONTHS[stamp.month - 1].capitalize(),
             "B": _NAMES[stamp.month - 1].capitalize(),
             "Y": f"{stamp.year:04}",
-            "y": f"{stamp.year % 100:02}",
-            "H": f"{stamp.hour:02}",
-            "I": f"{(stamp.hour - 1) % 12 + 1:02}",
             "p": "AM" if stamp.hour < 12 else "PM",
-            "M": f"{stamp.minute:02}",
-            "S": f"{stamp.second:02}",
-            "f": f"{stamp.microsecond:06}",
             "z": f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}",
         }
         return "".join(literal if directive is None else shown[directive] for directive, literal in _pieces(self.text))

@@ -6,10 +6,10 @@ such as one with a NaN, is blank and affects no other. Brackets and quotes that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,10 @@ __all__ = ["ElementEnds", "JsonSource", "SheetSource"]
 
 _TYPED = "('BIGINT', 'UBIGINT', 'HUGEINT', 'DOUBLE', 'BOOLEAN')"
 _SCALARS = "('VARCHAR', " + _TYPED[1:]
-_QUOTE, _ESCAPE, _OPEN, _CLOSE, _COMMA = b'"\\[],'
+_QUOTE, _OPEN, _CLOSE, _COMMA = b'"[],'
+_ESCAPE = re.compile(rb"\\[\x00-\xff]")
 _MARKS = np.zeros(256, np.bool_)
-_MARKS[list(b'"\\[]{},')] = True
+_MARKS[list(b'"[]{},')] = True
 _DEPTH = np.zeros(256, np.int64)
 _DEPTH[list(b"[{")] = 1
 _DEPTH[list(b"]}")] = -1
@@ -184,9 +185,10 @@ class ElementEnds:
 
     def __call__(self, data: NDArray[np.uint8]) -> NDArray[np.intp]:
         """Return the places of those bytes in the next block."""
+        data = np.frombuffer(self._unescaped(data.tobytes()), np.uint8)
         places = np.flatnonzero(_MARKS[data])
         found = data[places]
-        quotes = (found == _QUOTE) & ~self._after_escape(data, places, found)
+        quotes = found == _QUOTE
         inside = (np.cumsum(quotes) + self._quoted) % 2 == 1
         depth = self._depth + np.cumsum(np.where(inside | quotes, 0, _DEPTH[found]))
         if len(places):
@@ -195,21 +197,8 @@ class ElementEnds:
         out: NDArray[np.intp] = places[ends & ~inside & ~quotes]
         return out
 
-    def _after_escape(self, data: NDArray[np.uint8], places: NDArray[np.intp], found: Any) -> NDArray[np.bool_]:
-        """Tell which places follow an odd number of backslashes, and remember whether the next block's first does."""
-        escapes = places[found == _ESCAPE]
-        if self._escaped and len(data) and data[0] == _ESCAPE:
-            escapes = escapes[1:]  # it is itself escaped
-            first = np.empty(0, np.intp)
-        else:
-            first = np.zeros(int(self._escaped), np.intp)
-        if not len(data):
-            return np.zeros(len(places), np.bool_)
-        if not len(escapes):
-            self._escaped = False
-            return np.isin(places, first)
-        begins = np.flatnonzero(np.diff(escapes, prepend=-2) > 1)
-        lengths = np.diff(begins, append=len(escapes))
-        after = (escapes[begins] + lengths)[lengths % 2 == 1]
-        self._escaped = bool(len(after)) and int(after[-1]) == len(data)
-        return np.isin(places, np.append(first, after))
+    def _unescaped(self, block: bytes) -> bytes:
+        """Blank backslashes with the bytes that they escape, and remember whether the next block's first is one."""
+        plain = _ESCAPE.sub(b"  ", b"\\" * self._escaped + block)[self._escaped :]
+        self._escaped = plain.endswith(b"\\")
+        return plain
