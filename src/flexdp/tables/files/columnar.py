@@ -48,15 +48,6 @@ class ParquetSource(FileSource):
     def cell(self, place: int, column: Column) -> str:  # noqa: ARG002
         return DUCKDB.identifier(column.engine_name)
 
-    def copy(self, columns: Sequence[Column]) -> str:
-        """Return the query of a copy, in which texts that are too long to be read are NULL."""
-        cells = {}
-        for place, column in enumerate(columns):
-            cell = self.cell(place, column)
-            short = f"CASE WHEN {DUCKDB.is_short(cell)} THEN {cell} END AS {cell}"
-            cells[cell] = short if column.type_name == "VARCHAR" else cell
-        return f"SELECT {', '.join(cells.values())} FROM {self.rows(columns)}"
-
     @contextmanager
     def opened(self, con: Any) -> Iterator[Callable[[], None]]:
         if len(self.files) <= _FEW_FILES:

@@ -89,7 +89,7 @@ class FileSource(PrivateSource):
 
     def reading(self, countings: Sequence[Counting]) -> tuple[str, ReadCell]:
         columns = columns_of(countings)
-        return "copied" if _are_copied(countings) else self.rows(columns), self.reader(columns)
+        return self.rows(columns), self.reader(columns)
 
     def reader(self, columns: Sequence[Column]) -> ReadCell:
         """Return what writes how a cell of these columns is read."""
@@ -100,16 +100,9 @@ class FileSource(PrivateSource):
         """Read the cell of the column in that place."""
         return read_cell(self.cell(place, column), column, kind)
 
-    def copy(self, columns: Sequence[Column]) -> str:
-        """Return the query of a copy of these columns, whose cells have the same names."""
-        return f"SELECT * FROM {self.rows(columns)}"
-
     @contextmanager
-    def registered(self, con: Any, countings: Sequence[Counting]) -> Iterator[Callable[[], None]]:
+    def registered(self, con: Any, countings: Sequence[Counting]) -> Iterator[Callable[[], None]]:  # noqa: ARG002
         with self.opened(con) as interrupt:
-            if _are_copied(countings):
-                words = f"CREATE TEMP TABLE copied AS {self.copy(columns_of(countings))}"
-                run(lambda: con.execute(words), interrupt)
             yield interrupt
 
     @contextmanager
@@ -123,11 +116,6 @@ class FileSource(PrivateSource):
         """Fail if a file was emptied, cut off, replaced or continued since the table was opened."""
         if self.seen != signatures(self.files):
             raise DataError
-
-
-def _are_copied(countings: Sequence[Counting]) -> bool:
-    """Tell whether cells are copied first, for several statements that would each split all lines again."""
-    return len(countings) > 1 and any(counting.units is not None for counting in countings)
 
 
 @dataclass(frozen=True)
@@ -187,6 +175,18 @@ class LineSource(FileSource):
             "null_padding=true, parallel=false, columns={'line': 'VARCHAR', 'rest': 'VARCHAR'})"
         )
 
+    def reading(self, countings: Sequence[Counting]) -> tuple[str, ReadCell]:
+        source, read = super().reading(countings)
+        return "copied" if _are_copied(countings) else source, read
+
+    @contextmanager
+    def registered(self, con: Any, countings: Sequence[Counting]) -> Iterator[Callable[[], None]]:
+        with self.opened(con) as interrupt:
+            if _are_copied(countings):
+                words = f"CREATE TEMP TABLE copied AS SELECT * FROM {self.rows(columns_of(countings))}"
+                run(lambda: con.execute(words), interrupt)
+            yield interrupt
+
     @contextmanager
     def opened(self, con: Any, tally: Counter[str] | None = None) -> Iterator[Callable[[], None]]:
         stopped = threading.Event()
@@ -237,6 +237,11 @@ class LineSource(FileSource):
     def damage(self, place: int) -> str:
         """Return the expression of the reason why the cell in that place is lost."""
         return f"lost{place}"
+
+
+def _are_copied(countings: Sequence[Counting]) -> bool:
+    """Tell whether cells are copied first, for several statements that would each split all lines again."""
+    return len(countings) > 1 and any(counting.units is not None for counting in countings)
 
 
 def file_list(files: Sequence[str]) -> str:
