@@ -50,10 +50,10 @@ def read_cells(cells: Iterable[Any], column: Column, kind: Kind) -> Cells:
     """Read cells one by one as a kind."""
     read, values = cell_reader(column, kind), []
     for cell in cells:
-        value = None
-        with suppress(Exception):  # a cell that raises when it is read is missing
-            value = read(cell)
-        values.append(value)
+        try:
+            values.append(read(cell))
+        except Exception:  # noqa: BLE001  (a cell that raises when it is read is missing)
+            values.append(None)
     present = np.array([value is not None for value in values], dtype=bool)
     if kind == "text":
         return Cells(object_keys(values), present)
@@ -116,9 +116,12 @@ def _reader(texts: Sequence[ReadText], objects: ReadCell) -> ReadCell:
             return objects(cell)
         text = str.__str__(cell)  # the text itself, whatever a subclass says
         for read_text in texts:
-            with suppress(ValueError):  # as of a day that no month has
-                if (value := read_text(text)) is not None:
-                    return value
+            try:
+                value = read_text(text)
+            except ValueError:  # as of a day that no month has
+                continue
+            if value is not None:
+                return value
         return None
 
     return read
@@ -129,17 +132,15 @@ def _reader(texts: Sequence[ReadText], objects: ReadCell) -> ReadCell:
 
 def _texts(pattern: str, parse: Callable[[re.Match[str]], Any]) -> ReadText:
     """Read the texts that match a pattern and are not too long."""
-    compiled = re.compile(pattern)
+    match = re.compile(pattern).fullmatch
 
     def read(text: str) -> Any:
-        found = compiled.fullmatch(text) if len(text) <= LONGEST_TEXT else None
-        return None if found is None or not _is_short(text) else parse(found)
+        found = match(text) if len(text) <= LONGEST_TEXT else None
+        if found is None or not (text.isascii() or len(text.encode(errors="replace")) <= LONGEST_TEXT):
+            return None
+        return parse(found)
 
     return read
-
-
-def _is_short(text: str) -> bool:
-    return text.isascii() or len(text.encode(errors="replace")) <= LONGEST_TEXT
 
 
 def _text(text: str) -> str | None:
