@@ -19,11 +19,8 @@ _NESTED = ("struct<", "list<", "list_view<", "large_list", "fixed_size_list<", "
 
 def open_pandas(frame: Any) -> MemorySource:
     """Open a pandas frame."""
-    parts = []
-    for place, label in enumerate(frame.columns):
-        if isinstance(label, str):
-            parts.append(open_pandas_series(frame.iloc[:, place], name=label))
-    return MemorySource(tuple(parts))
+    named = [(place, label) for place, label in enumerate(frame.columns) if isinstance(label, str)]
+    return MemorySource(tuple(open_pandas_series(frame.iloc[:, place], label) for place, label in named))
 
 
 def open_pandas_series(series: Any, name: str | None = None) -> MemoryColumn:
@@ -53,8 +50,7 @@ def _inferred(series: Any, name: str | None) -> MemoryColumn:
         categories = series.cat.categories
         return MemoryColumn(categories.tolist, column, codes=lambda: series.cat.codes.to_numpy())
     if word == "str":
-        texts = cache(series.factorize)  # each distinct text is read once
-        return MemoryColumn(lambda: texts()[1].tolist(), column, codes=lambda: texts()[0])
+        return _of_texts(series, column)
     if word.startswith("datetime64") and not isinstance(dtype, np.dtype):  # with a time zone: the instant, in UTC
         return MemoryColumn(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), column, zoned=True)
     sparse = word.startswith("Sparse")
@@ -80,21 +76,20 @@ def _declared(series: Any, name: str | None) -> MemoryColumn:
     if letter == "M":
         datetimes, present = _arrow_times(series)
         if getattr(dtype.pyarrow_dtype, "tz", None) is not None:
-            return MemoryColumn(datetimes, _zoned(name), present, zoned=True)
+            word = "timestamp with time zone"
+            column = Column(name=name, type_name=word, kind="datetime", timestamp=True, zoned=True)
+            return MemoryColumn(datetimes, column, present, zoned=True)
         return open_array(np.ma.MaskedArray(datetimes, mask=~present), name=name)
-    if word.startswith(_NESTED):
-        return MemoryColumn(list, Column(name=name, type_name=word, kind=None))
     if word.startswith(("string", "large_string")):
-        texts = cache(series.factorize)  # each distinct text is read once
-        column = Column(name=name, type_name="text", kind="text")
-        return MemoryColumn(lambda: texts()[1].tolist(), column, codes=lambda: texts()[0])
-    if letter == "O":
+        return _of_texts(series, Column(name=name, type_name="text", kind="text"))
+    if letter == "O" and not word.startswith(_NESTED):
         return MemoryColumn(series.tolist, Column(name=name, type_name=word, kind=None, undeclared=True))
     return MemoryColumn(list, Column(name=name, type_name=word, kind=None))
 
 
-def _zoned(name: str | None) -> Column:
-    return Column(name=name, type_name="timestamp with time zone", kind="datetime", timestamp=True, zoned=True)
+def _of_texts(series: Any, column: Column) -> MemoryColumn:
+    texts = cache(series.factorize)  # each distinct text is read once
+    return MemoryColumn(lambda: texts()[1].tolist(), column, codes=lambda: texts()[0])
 
 
 def _arrow_times(series: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
