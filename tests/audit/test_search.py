@@ -38,9 +38,7 @@ from flexdp.sharp.ranks import Request
 from flexdp.tables.engines.duckdb import engine
 from flexdp.tables.engines.duckdb import session as duckdb_session
 from flexdp.tables.frames import pandas
-from flexdp.tables.memory.arrays import ArrayTable
-from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.memory.source import open_array
+from flexdp.tables.memory.column import MemoryColumn, open_array
 
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
 SECONDS = float(os.environ.get("FLEXDP_SEARCH_SECONDS", "3600" if DEEP else "6"))
@@ -113,13 +111,13 @@ def dtypes_decide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def dtypes_show_in_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = ArrayTable.reading
+    real = MemoryColumn.expression
 
-    def faulty(self: ArrayTable, cell: str, kind: Any, column: Any = None) -> Any:
-        found = real(self, cell, kind, column)
-        return found._replace(value=f"({found.value} /* {self.values.dtype} */)")
+    def faulty(self: MemoryColumn, cell: str, kind: Any) -> Any:
+        found = real(self, cell, kind)
+        return found._replace(value=f"({found.value} /* {getattr(self.cells, 'dtype', 'object')} */)")
 
-    monkeypatch.setattr(ArrayTable, "reading", faulty)
+    monkeypatch.setattr(MemoryColumn, "expression", faulty)
 
 
 def texts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +125,7 @@ def texts_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def faulty(request: Any) -> None:
         for part in getattr(request.questions[0].table, "parts", ()):
-            if isinstance(part, CellTable) and any(isinstance(cell, str) for cell in part.cells()):
+            if callable(part.cells) and any(isinstance(cell, str) for cell in part.cells()):
                 warnings.warn("texts are not counted", UserWarning, stacklevel=1)
                 break
         real(request)

@@ -27,7 +27,7 @@ from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.tables.column import Column
 from flexdp.tables.engines.duckdb.types import read_cell
-from flexdp.tables.memory.cells import CellTable
+from flexdp.tables.memory.cells import read_cells
 from flexdp.tables.written import DateFormat, Written, read_written
 
 ROUNDS = 1500
@@ -58,7 +58,8 @@ def each(cells: list[str], kind: Any, written: Written, *, zoned: bool = False) 
 def in_memory(cells: list[str], kind: Any, written: Written) -> list[Any]:
     """What is read of a list, cell by cell."""
     column = Column(name=None, type_name="list", kind=None, undeclared=True, written=written)
-    return CellTable(lambda: list(cells), column).values_of(kind)
+    values, present = read_cells(cells, column, kind)
+    return [value if there else None for value, there in zip(values.tolist(), present, strict=True)]
 
 
 def taken_apart(cell: str, written: Written) -> tuple[str, str, str, str] | None:

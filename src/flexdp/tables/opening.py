@@ -26,8 +26,8 @@ from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
 from flexdp.tables.frames.pyarrow import open_pyarrow
 from flexdp.tables.frames.stream import is_reader, is_stream, open_stream
-from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.memory.source import MemorySource, Opened, open_array, open_columns
+from flexdp.tables.memory.column import MemoryColumn, open_array
+from flexdp.tables.memory.source import MemorySource, Opened, open_columns
 from flexdp.tables.source import Source
 from flexdp.tables.written import read_written, refuse_offsets
 
@@ -202,8 +202,8 @@ def _open_column(values: Any, name: str) -> Opened | None:
     return None if listed is None else (_open_list(listed, name), len(listed))
 
 
-def _open_list(cells: list[Any], name: str | None) -> CellTable:
-    return CellTable(lambda: cells, Column(name=name, type_name="list", kind=None, undeclared=True))
+def _open_list(cells: list[Any], name: str | None) -> MemoryColumn:
+    return MemoryColumn(lambda: cells, Column(name=name, type_name="list", kind=None, undeclared=True))
 
 
 def is_database(place: str) -> bool:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp.tables.column import Column
-from flexdp.tables.memory.arrays import ArrayTable
-from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.memory.source import MemorySource, open_array
+from flexdp.tables.memory.column import MemoryColumn, in_native_order, open_array
+from flexdp.tables.memory.source import MemorySource
 
 __all__ = ["open_pandas", "open_pandas_series"]
 
@@ -20,14 +19,11 @@ _NESTED = ("struct<", "list<", "list_view<", "large_list", "fixed_size_list<", "
 
 def open_pandas(frame: Any) -> MemorySource:
     """Open a pandas frame."""
-    parts = []
-    for place, label in enumerate(frame.columns):
-        if isinstance(label, str):
-            parts.append(open_pandas_series(frame.iloc[:, place], name=label))
-    return MemorySource(tuple(parts))
+    named = [(place, label) for place, label in enumerate(frame.columns) if isinstance(label, str)]
+    return MemorySource(tuple(open_pandas_series(frame.iloc[:, place], label) for place, label in named))
 
 
-def open_pandas_series(series: Any, name: str | None = None) -> ArrayTable | CellTable:
+def open_pandas_series(series: Any, name: str | None = None) -> MemoryColumn:
     """Open one pandas column.
 
     Dtypes of Arrow and nullable ones (``Int64``, ``Float64``, ``boolean``, ``string``) count as declared. All others
@@ -45,31 +41,29 @@ def _is_declared(dtype: Any) -> bool:
     return nullable and not isinstance(dtype, np.dtype) and type(missing).__name__ == "NAType"
 
 
-def _inferred(series: Any, name: str | None) -> ArrayTable | CellTable:
+def _inferred(series: Any, name: str | None) -> MemoryColumn:
     """Open a column whose dtype may come from its cells: one like all others, which only holds them differently."""
     column = Column(name=name, type_name="inferred", kind=None, undeclared=True, inferred=True)
     dtype = series.dtype
     word = str(dtype)
     if word == "category":
         categories = series.cat.categories
-        return CellTable(categories.tolist, column, lambda: series.cat.codes.to_numpy())
+        return MemoryColumn(categories.tolist, column, codes=lambda: series.cat.codes.to_numpy())
     if word == "str":
-        texts = cache(series.factorize)  # each distinct text is read once
-        return CellTable(lambda: texts()[1].tolist(), column, lambda: texts()[0])
+        return _of_texts(series, column)
     if word.startswith("datetime64") and not isinstance(dtype, np.dtype):  # with a time zone: the instant, in UTC
-        return ArrayTable(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), column, zoned=True)
+        return MemoryColumn(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy(), column, zoned=True)
     sparse = word.startswith("Sparse")
     held = dtype.subtype if sparse else dtype
     if isinstance(held, np.dtype) and held.kind in ("iufb" if sparse else "iufbM"):
         values = np.asarray(series)
-        if held.kind == "b":  # an integer would make them 1 and 0
-            return ArrayTable(values.astype(np.int8), column)
-        return ArrayTable(values if values.dtype.isnative else values.astype(held.newbyteorder("=")), column)
-    return CellTable(series.tolist, column)
+        # An integer among booleans would make them 1 and 0.
+        return MemoryColumn(values.astype(np.int8) if held.kind == "b" else in_native_order(values), column)
+    return MemoryColumn(series.tolist, column)
 
 
 @np.errstate(all="ignore")
-def _declared(series: Any, name: str | None) -> ArrayTable | CellTable:
+def _declared(series: Any, name: str | None) -> MemoryColumn:
     """Open a column whose dtype somebody chose."""
     dtype = series.dtype
     word = str(dtype)
@@ -82,21 +76,20 @@ def _declared(series: Any, name: str | None) -> ArrayTable | CellTable:
     if letter == "M":
         datetimes, present = _arrow_times(series)
         if getattr(dtype.pyarrow_dtype, "tz", None) is not None:
-            return ArrayTable(datetimes, _zoned(name), present, zoned=True)
+            word = "timestamp with time zone"
+            column = Column(name=name, type_name=word, kind="datetime", timestamp=True, zoned=True)
+            return MemoryColumn(datetimes, column, present, zoned=True)
         return open_array(np.ma.MaskedArray(datetimes, mask=~present), name=name)
-    if word.startswith(_NESTED):
-        return CellTable(list, Column(name=name, type_name=word, kind=None))
     if word.startswith(("string", "large_string")):
-        texts = cache(series.factorize)  # each distinct text is read once
-        column = Column(name=name, type_name="text", kind="text")
-        return CellTable(lambda: texts()[1].tolist(), column, lambda: texts()[0])
-    if letter == "O":
-        return CellTable(series.tolist, Column(name=name, type_name=word, kind=None, undeclared=True))
-    return CellTable(list, Column(name=name, type_name=word, kind=None))
+        return _of_texts(series, Column(name=name, type_name="text", kind="text"))
+    if letter == "O" and not word.startswith(_NESTED):
+        return MemoryColumn(series.tolist, Column(name=name, type_name=word, kind=None, undeclared=True))
+    return MemoryColumn(list, Column(name=name, type_name=word, kind=None))
 
 
-def _zoned(name: str | None) -> Column:
-    return Column(name=name, type_name="timestamp with time zone", kind="datetime", timestamp=True, zoned=True)
+def _of_texts(series: Any, column: Column) -> MemoryColumn:
+    texts = cache(series.factorize)  # each distinct text is read once
+    return MemoryColumn(lambda: texts()[1].tolist(), column, codes=lambda: texts()[0])
 
 
 def _arrow_times(series: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from flexdp._core.text import safe_repr
@@ -11,7 +12,7 @@ from flexdp.tables.column import no_column
 from flexdp.tables.frames.source import FrameSource
 from flexdp.tables.records import all_different
 
-__all__ = ["open_pyarrow"]
+__all__ = ["open_pyarrow", "times_of"]
 
 _TEXT_FORMATS = ("CsvFileFormat", "JsonFileFormat")
 
@@ -20,11 +21,10 @@ def open_pyarrow(source: Any, column: object) -> FrameSource:
     """Open a pyarrow table, record batch, data set, array or chunked array."""
     import pyarrow
 
-    if isinstance(source, pyarrow.Array | pyarrow.ChunkedArray):
+    single = isinstance(source, pyarrow.Array | pyarrow.ChunkedArray)
+    if single:
         no_column(column, "an array")
-        source, single = pyarrow.table({"value": source}), True
-    else:
-        single = False
+        source = pyarrow.table({"value": source})
     if isinstance(source, pyarrow.RecordBatch):
         source = pyarrow.Table.from_batches([source])
     if not isinstance(source, pyarrow.Table) and not hasattr(source, "scanner"):
@@ -34,12 +34,7 @@ def open_pyarrow(source: Any, column: object) -> FrameSource:
             given=safe_repr(source),
             remedy="Pass a table, for example that of read_all().",
         )
-    names, types = source.schema.names, source.schema.types
-    times = {
-        name: str(kind)
-        for name, kind in zip(names, types, strict=True)
-        if str(kind).startswith(("date64", "timestamp"))
-    }
+    names, times = source.schema.names, times_of(source.schema)
     if isinstance(source, pyarrow.Table):
 
         def select(some: list[str]) -> Any:
@@ -50,8 +45,14 @@ def open_pyarrow(source: Any, column: object) -> FrameSource:
             return part
 
         return FrameSource(select, tuple(names), times, single=single)
-    _refuse_text(source)
-    files = _files(source)
+    parts = list(_parts(source))
+    if any(type(getattr(part, "format", None)).__name__ in _TEXT_FORMATS for part in parts):
+        raise InputError(
+            "source",
+            "is a data set of text files: pyarrow infers column types from the data, or fails at a single cell",
+            remedy="Pass the files' paths themselves.",
+        )
+    files = [str(path) for part in parts for path in getattr(part, "files", None) or ()]
     if len(set(files)) < len(files) or (all(map(os.path.exists, files)) and not all_different(files)):
         raise InputError("source", "names the same file more than once", remedy="Name each file once.")
 
@@ -67,19 +68,13 @@ def open_pyarrow(source: Any, column: object) -> FrameSource:
     return FrameSource(scan, tuple(names), times)
 
 
-def _files(dataset: Any) -> list[str]:
-    """Return the files of a data set, also of those within it."""
-    own = [str(path) for path in getattr(dataset, "files", None) or ()]
-    return own + [path for child in getattr(dataset, "children", None) or () for path in _files(child)]
+def times_of(schema: Any) -> dict[str, str]:
+    """Return the columns of datetimes in a schema of Arrow, and of dates that are held as such, with their types."""
+    return {field.name: str(field.type) for field in schema if str(field.type).startswith(("date64", "timestamp"))}
 
 
-def _refuse_text(dataset: Any) -> None:
-    """Refuse data sets of text files, also within others."""
-    if type(getattr(dataset, "format", None)).__name__ in _TEXT_FORMATS:
-        raise InputError(
-            "source",
-            "is a data set of text files: pyarrow infers column types from the data, or fails at a single cell",
-            remedy="Pass the files' paths themselves.",
-        )
+def _parts(dataset: Any) -> Iterator[Any]:
+    """Yield a data set and those within it."""
+    yield dataset
     for child in getattr(dataset, "children", None) or ():
-        _refuse_text(child)
+        yield from _parts(child)

@@ -23,7 +23,7 @@ from flexdp.tables.sql.check_query import Inspected, Wanted, inspect_texts
 from flexdp.tables.sql.query import ReadCell, Reading
 from flexdp.tables.written import WRITTEN, Written
 
-__all__ = ["Batches", "FrameSource"]
+__all__ = ["ArrowStream", "Batches", "FrameSource"]
 
 
 @dataclass(frozen=True)
@@ -137,23 +137,31 @@ _READY = 4  # batches in the queue, so that polars never runs far ahead of the r
 _POLL_SECONDS = 0.1
 
 
-class Batches:
-    """The batches of a lazy frame as one Arrow stream, made while they are read, until it is closed.
+class ArrowStream:
+    """Batches as an Arrow stream. An engine asks for it twice, once for the schema alone."""
+
+    def __init__(self, schema: Callable[[], Any], batches: Callable[[Any], Iterator[Any]]) -> None:
+        self._schema, self._batches = schema, batches
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import pyarrow
+
+        schema = self._schema()
+        reader = pyarrow.RecordBatchReader.from_batches(schema, noticing(self._batches(schema)))
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+class Batches(ArrowStream):
+    """The batches of a lazy frame, made while they are read, until it is closed.
 
     A thread fills a queue from a sink, because only a sink reports every failure: an iterator over batches simply ends
     where one record makes polars panic.
     """
 
     def __init__(self, frame: Any) -> None:
+        super().__init__(lambda: frame.clear().collect().to_arrow().schema, self._read)
         self._frame = frame
         self._closed = threading.Event()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        import pyarrow
-
-        schema = self._frame.clear().collect().to_arrow().schema
-        reader = pyarrow.RecordBatchReader.from_batches(schema, noticing(self._read(schema)))
-        return reader.__arrow_c_stream__(requested_schema)
 
     def close(self) -> None:
         """Make the reader fail, and the sink stop at its next batch."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
-from flexdp._core.faults import FaultError, noticing
+from flexdp._core.faults import FaultError
 from flexdp.errors import InputError
-from flexdp.tables.frames.source import FrameSource
+from flexdp.tables.frames.pyarrow import times_of
+from flexdp.tables.frames.source import ArrowStream, FrameSource
 from flexdp.tables.interrupts import run_here
 from flexdp.tables.records import not_records
 
@@ -67,8 +68,7 @@ def open_stream(source: Any, *, rows_are_records: bool = False) -> FrameSource:
             ": its Arrow stream cannot be opened",
             remedy="Check that it is a table, and that a stream that can be read only once has not been read already.",
         )
-    names = list(schema.names)
-    times = {field.name: str(field.type) for field in schema if str(field.type).startswith(("date64", "timestamp"))}
+    names, times = list(schema.names), times_of(schema)
 
     def part(some: list[str]) -> Any:
         kinds = {name: pyarrow.int64() if name in times else schema.field(names.index(name)).type for name in some}
@@ -76,12 +76,10 @@ def open_stream(source: Any, *, rows_are_records: bool = False) -> FrameSource:
 
     def selected(some: list[str]) -> Any:
         run_here(rows.open, lambda: None)  # objects may be bound to the caller's thread, as connections to SQLite are
-        return _Selected(rows, schema, part(some))
+        places = [names.index(name) for name in some]
+        return ArrowStream(lambda: part(some), lambda wanted: rows.batches(schema, places, wanted))
 
-    def described(some: list[str]) -> Any:
-        return part(some).empty_table()
-
-    return FrameSource(selected, tuple(names), times, look=described)
+    return FrameSource(selected, tuple(names), times, look=lambda some: part(some).empty_table())
 
 
 class _Rows:
@@ -119,7 +117,15 @@ class _Rows:
             return
         self._unread.append(pyarrow.RecordBatchReader.from_stream(self._source))
 
-    def batches(self, schema: Any) -> Iterator[Any]:
+    def batches(self, schema: Any, places: Sequence[int], wanted: Any) -> Iterator[Any]:
+        """Yield some columns of all batches, in the types of another schema."""
+        import pyarrow
+
+        for batch in self._whole(schema):
+            columns = [batch.column(place).cast(kind) for place, kind in zip(places, wanted.types, strict=True)]
+            yield pyarrow.RecordBatch.from_arrays(columns, schema=wanted)
+
+    def _whole(self, schema: Any) -> Iterator[Any]:
         """Yield all batches; those of another schema, or fewer than the last time, are a failure."""
         if self._kept is not None:
             yield from self._kept
@@ -141,24 +147,3 @@ class _Rows:
         self._sizes.add(size)
         if len(self._sizes) > 1:  # a stream that can be read only once is empty the second time
             raise FaultError("the table has changed since it was last read")
-
-
-class _Selected:
-    """Some columns of a stream, as a stream. The engine asks for it twice, once for the schema alone."""
-
-    def __init__(self, rows: _Rows, whole: Any, schema: Any) -> None:
-        self._rows, self._whole, self.schema = rows, whole, schema
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        import pyarrow
-
-        reader = pyarrow.RecordBatchReader.from_batches(self.schema, noticing(self._batches()))
-        return reader.__arrow_c_stream__(requested_schema)
-
-    def _batches(self) -> Iterator[Any]:
-        import pyarrow
-
-        places = [self._whole.names.index(name) for name in self.schema.names]
-        for batch in self._rows.batches(self._whole):
-            columns = [batch.column(place).cast(kind) for place, kind in zip(places, self.schema.types, strict=True)]
-            yield pyarrow.RecordBatch.from_arrays(columns, schema=self.schema)

@@ -1,9 +1,8 @@
-"""Numpy arrays, whose dtype may have been inferred, counted by numpy where that is faster than an engine."""
+"""Arrays of one dtype, read as a kind: what the dtype cannot hold, or does not hold exactly, is missing."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -12,156 +11,80 @@ from numpy.typing import NDArray
 
 from flexdp._core.calendar import FIRST_DATETIME, FIRST_DAY, LAST_DATETIME, LAST_DAY, MICROS_PER_DAY, offsets
 from flexdp.buckets.base import Kind
-from flexdp.sharp.column import Column as Sorted
 from flexdp.tables.column import Column
-from flexdp.tables.counting import Counting
-from flexdp.tables.engines.duckdb.types import read_cell
-from flexdp.tables.sql.query import Reading
 
-__all__ = ["LARGEST_INFERRED", "Aligned", "ArrayTable", "read_aligned", "to_clock_ticks", "to_ticks"]
+__all__ = ["FORMS", "LARGEST_INFERRED", "Cells", "is_there", "read_array", "to_ticks", "unexplained", "zone_ticks"]
 
-_LARGEST_WHOLE_DOUBLE = 1e37
 LARGEST_INFERRED = 2**53 - 1  # larger integers are rounded if one missing cell makes them doubles
-_OF_DTYPE: dict[str, tuple[Kind, ...]] = {"M": ("date", "datetime"), "b": ("boolean",)}
-_STORED: dict[Kind, tuple[Any, str]] = {  # of columns in which no cell is readable: an array, and its type in DuckDB
-    "number": (np.float64, "DOUBLE"),
-    "integer": (np.int64, "HUGEINT"),
-    "text": (np.int64, "VARCHAR"),
-    "boolean": (np.bool_, "BOOLEAN"),
-    "date": ("datetime64[D]", "BIGINT"),
-    "datetime": ("datetime64[us]", "BIGINT"),
-}
+_LARGEST_WHOLE_DOUBLE = 1e37
+FORMS: dict[Kind, Any] = {
+    "number": np.float64, "integer": np.int64, "text": object, "boolean": np.bool_, "date": np.int64,
+    "datetime": np.int64,
+}  # fmt: skip
 
 
-class Aligned(NamedTuple):
-    """A column ready for an engine: one cell per record, and a mask of those present."""
+class Cells(NamedTuple):
+    """The cells of a column read as one kind, in its form, and the mask of those that are readable.
 
-    cells: NDArray[Any]
-    present: NDArray[np.bool_] | None
-
-
-@dataclass(frozen=True)
-class ArrayTable:
-    """An array of one dtype; ``present`` masks out missing cells, and ``zoned`` datetimes are instants, in UTC."""
-
-    values: NDArray[Any] = field(repr=False)  # records: never printed
-    declared: Column
-    present: NDArray[np.bool_] | None = field(default=None, repr=False)
-    zoned: bool = False
-
-    def reading(self, cell: str, kind: Kind, column: Column | None = None) -> Reading:
-        """Return the expression that reads a cell of :meth:`aligned`; ``column`` is this one, as it is read."""
-        if column is not None and column.presence:
-            return Reading(cell)
-        if self.declared.inferred:
-            return read_aligned(cell, kind, wide=False)
-        if not self._can_be(kind):
-            return Reading(f"CAST(NULL AS {_STORED[kind][1]})", kind == "integer")
-        if self.values.dtype.kind == "M" or kind == "boolean":
-            return Reading(cell)
-        # The type of the cells: integers of pandas are declared as numbers.
-        stored: Kind = "number" if self.values.dtype.kind == "f" else "integer"
-        wide = self.values.dtype == np.uint64
-        return read_cell(cell, Column(name=None, type_name="DOUBLE", kind=stored, wide=wide), kind)
-
-    def aligned(self, kind: Kind, column: Column | None = None) -> Aligned:
-        """Return one cell per record; ``column`` is this one, as it is read."""
-        column = column or self.declared
-        if column.presence:
-            there = self.there
-            return Aligned(np.ones(len(there), dtype=bool), there)
-        values, present = self._readable(kind, zoned=column.zoned)
-        if values.dtype.kind == "M":
-            ticks, inside = to_ticks(values, kind)
-            return Aligned(ticks, inside if present is None else inside & present)
-        cells = np.ascontiguousarray(_standard(values))
-        return _in_one_form(cells, present, kind) if self.declared.inferred else Aligned(cells, present)
-
-    @property
-    def there(self) -> NDArray[np.bool_]:
-        """The mask of cells that are not missing."""
-        there = np.ones(len(self.values), dtype=bool) if self.present is None else self.present
-        if self.values.dtype.kind in "fM":
-            there = there & ~(np.isnan(self.values) if self.values.dtype.kind == "f" else np.isnat(self.values))
-        return there
-
-    def _can_be(self, kind: Kind) -> bool:
-        """Tell whether the dtype holds cells of that kind; if an inferred one does not, no cell is readable."""
-        numeric: tuple[Kind, ...] = (
-            ("integer", "number", "boolean") if self.declared.inferred else ("integer", "number")
-        )
-        return kind in _OF_DTYPE.get(self.values.dtype.kind, numeric)
-
-    def _readable(self, kind: Kind, *, zoned: bool) -> Aligned:
-        """Return the cells, with a mask of those present and readable."""
-        if not self._can_be(kind) or (self.values.dtype.kind == "M" and zoned is not self.zoned):
-            length = len(self.values)
-            return Aligned(np.zeros(length, dtype=_STORED[kind][0]), np.zeros(length, dtype=bool))
-        if kind == "boolean" and self.values.dtype.kind != "b":  # which an integer among booleans makes 1 and 0
-            return Aligned(self.values == 1, (self.values == 0) | (self.values == 1))
-        present = self.present
-        rounded = self.values.dtype.kind in "iu" and kind == "number" and self.declared.follows
-        if kind == "integer" if self.declared.inferred else rounded:  # doubles would merge larger integers
-            near = (self.values >= -LARGEST_INFERRED) & (self.values <= LARGEST_INFERRED)
-            present = near if present is None else present & near
-        return Aligned(self.values, present)
-
-    def sorted_column(self, counting: Counting) -> Sorted:
-        """Return the readable values, to answer requests from."""
-        axis = counting.values[0]
-        values, present = self._readable(axis.kind, zoned=axis.zone is not None)
-        values = values if present is None else values[present]
-        if values.dtype.kind == "M":
-            ticks, inside = (
-                to_ticks(values, axis.kind) if axis.zone is None else to_clock_ticks(values, axis.zone, axis.kind)
-            )
-            values = ticks[inside]
-        elif axis.kind == "number":
-            values = _standard(values).astype(np.float64, copy=False)
-            if axis.buckets.bounds is not None:
-                values = values[np.isfinite(values)]
-        else:
-            values = _whole(values)
-        return Sorted.from_values(values if axis.buckets.bounds is None else axis.buckets.locate(values))
-
-
-def read_aligned(cell: str, kind: Kind, *, wide: bool) -> Reading:
-    """Return the expression that reads a cell of an aligned column in which every kind has one form.
-
-    Integers and texts are cast: integers may come as texts, and a column without readable cells as another type.
+    The forms are doubles, booleans, texts, days and microseconds since 1970. Integers have 64 bits, with or without
+    a sign; where those are too short, they are whole doubles or Python's.
     """
-    if kind == "integer":
-        return Reading(f"CAST({cell} AS {'HUGEINT' if wide else 'BIGINT'})", wide)
-    return Reading(f"CAST({cell} AS VARCHAR)" if kind == "text" else cell)
+
+    values: NDArray[Any]
+    present: NDArray[np.bool_]
 
 
-def _in_one_form(cells: NDArray[Any], present: NDArray[np.bool_] | None, kind: Kind) -> Aligned:
-    """Return numbers as finite doubles and integers in 64 bits, whatever the dtype of their cells."""
-    if kind not in ("number", "integer"):
-        return Aligned(cells, present)
-    readable = np.isfinite(cells) if kind == "number" else cells == np.floor(cells)
-    form = np.float64 if kind == "number" else np.int64
-    return Aligned(cells.astype(form, copy=False), readable if present is None else readable & present)
+@np.errstate(all="ignore")
+def read_array(values: NDArray[Any], column: Column, kind: Kind) -> Cells:
+    """Read an array as a kind. An inferred dtype reads as any other that its column might have had."""
+    held = values.dtype.kind
+    if column.presence:
+        there = is_there(values)
+        return Cells(np.ones(len(values), dtype=bool), there)
+    if held == "M" and kind in ("date", "datetime"):
+        return to_ticks(values, kind)
+    if held in "iuf" and kind == "number":
+        doubles = values.astype(np.float64, copy=False)  # extended precision that overflows becomes infinite
+        return Cells(doubles, _near(values) if held in "iu" and column.follows else np.isfinite(doubles))
+    if held in "iuf" and kind == "integer":
+        return _read_integers(values, column)
+    if held in "iuf" and kind == "boolean" and column.inferred:  # an integer among booleans makes them 1 and 0
+        return Cells(values == 1, (values == 0) | (values == 1))
+    if held == "b" and kind == "boolean":
+        return Cells(values, np.ones(len(values), dtype=bool))
+    return Cells(np.zeros(len(values), dtype=FORMS[kind]), np.zeros(len(values), dtype=bool))
 
 
-def _standard(values: NDArray[Any]) -> NDArray[Any]:
-    """Convert extended precision to doubles; what overflows becomes infinite and is left out."""
-    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
-        return values.astype(np.float64)
-    return values
-
-
-def _whole(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the whole numbers among values: 64-bit integers, or Python's where those are too short."""
+def _read_integers(values: NDArray[Any], column: Column) -> Cells:
     if values.dtype.kind == "f":
-        values = _standard(values).astype(np.float64, copy=False)
-        values = values[np.abs(values) <= _LARGEST_WHOLE_DOUBLE]  # excludes NaN and infinities
-        values = values[values == np.floor(values)]
-        if len(values) and np.abs(values).max() >= 2.0**63:
-            return np.array([*map(int, values.tolist()), None], dtype=object)[:-1]
-    elif values.dtype == np.uint64:
-        return values.astype(object if len(values) and values.max() > 2**63 - 1 else np.int64)
-    return values.astype(np.int64, copy=False)
+        values = values.astype(np.float64, copy=False)
+        limit = LARGEST_INFERRED if column.inferred else _LARGEST_WHOLE_DOUBLE
+        whole = (np.abs(values) <= limit) & (values == np.floor(values))
+        values = np.where(whole, values, 0)
+    else:
+        whole = _near(values) if column.inferred else np.ones(len(values), dtype=bool)
+    wide = not column.inferred and values.dtype in (np.uint64, np.float64)
+    return Cells(values if wide else values.astype(np.int64, copy=False), whole)
+
+
+def _near(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which integers are exact as doubles."""
+    return (values >= -LARGEST_INFERRED) & (values <= LARGEST_INFERRED)
+
+
+def is_there(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which cells are neither NaN nor NaT."""
+    return values == values if values.dtype.kind in "fM" else np.ones(len(values), dtype=bool)
+
+
+def unexplained(values: NDArray[Any], kind: Kind) -> dict[str, NDArray[np.bool_]]:
+    """Return the reasons why cells are not read as a kind, each with its cells; of several the first one holds."""
+    tests = {"empty": ~is_there(values)}
+    if values.dtype.kind == "f":
+        tests["not finite"] = np.isinf(values)
+        if kind == "integer":
+            tests["fraction"] = values != np.floor(values)
+    return tests | {"impossible" if values.dtype.kind == "M" else "other": np.ones(len(values), dtype=bool)}
 
 
 _PER_DAY = {"h": 24, "m": 1440, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
@@ -170,7 +93,7 @@ _DAYS_IN = {"D": 1, "W": 7}
 _MOST = 2**63 - 1
 
 
-def to_ticks(values: NDArray[Any], kind: Kind) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def to_ticks(values: NDArray[Any], kind: Kind) -> Cells:
     """Return days or microseconds since the epoch, rounded down, with a mask of those in the years that are read.
 
     Ticks are compared with the first and the last of those years, computed exactly, before anything is multiplied:
@@ -182,18 +105,18 @@ def to_ticks(values: NDArray[Any], kind: Kind) -> tuple[NDArray[np.int64], NDArr
         per_year = 12 if unit == "M" else 1
         ticks, inside = _ticks_between(values, Fraction(-1969 * per_year, step), Fraction(8030 * per_year, step))
         days = (ticks * step).view(f"datetime64[{unit}]").astype("datetime64[D]").astype(np.int64)
-        return days * per_day, inside
+        return Cells(days * per_day, inside)
     first, last = (FIRST_DAY, LAST_DAY) if kind == "date" else (FIRST_DATETIME, LAST_DATETIME)
     tick = Fraction(step * per_day * _DAYS_IN.get(unit, 1), _PER_DAY.get(unit, 1))  # in the unit that is returned
     ticks, inside = _ticks_between(values, first / tick, (last + 1) / tick)
     if tick.denominator > _MOST:  # all possible ticks lie within one unit
-        return np.where(ticks < 0, -1, 0), inside
+        return Cells(np.where(ticks < 0, -1, 0), inside)
     if tick.numerator == 1:
-        return ticks // tick.denominator, inside
+        return Cells(ticks // tick.denominator, inside)
     if tick.denominator == 1:
-        return ticks * tick.numerator, inside
+        return Cells(ticks * tick.numerator, inside)
     whole = ticks.astype(object) * tick.numerator // tick.denominator
-    return whole.astype(np.int64), inside
+    return Cells(whole.astype(np.int64), inside)
 
 
 def _ticks_between(values: NDArray[Any], start: Fraction, end: Fraction) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -203,10 +126,9 @@ def _ticks_between(values: NDArray[Any], start: Fraction, end: Fraction) -> tupl
     return np.where(inside, ticks, 0), inside
 
 
-def to_clock_ticks(values: NDArray[Any], zone: str, kind: Kind) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Convert datetimes in UTC to local time, or to days, by the same table as in a query."""
-    datetimes, inside = to_ticks(values, "datetime")
+def zone_ticks(instants: NDArray[Any], zone: str, kind: Kind) -> NDArray[Any]:
+    """Convert microseconds in UTC to local ones, or to days, by the same table as in a query; others are left out."""
     starts, ahead = (np.array(part, dtype=np.int64) for part in zip(*offsets(zone), strict=True))
-    shown = np.where(inside, datetimes, 0) + ahead[np.maximum(np.searchsorted(starts, datetimes, side="right") - 1, 0)]
-    inside = inside & (shown >= FIRST_DATETIME) & (shown <= LAST_DATETIME)
-    return (shown // MICROS_PER_DAY if kind == "date" else shown), inside
+    shown = instants + ahead[np.maximum(np.searchsorted(starts, instants, side="right") - 1, 0)]
+    shown = shown[(shown >= FIRST_DATETIME) & (shown <= LAST_DATETIME)]
+    return shown // MICROS_PER_DAY if kind == "date" else shown

@@ -3,87 +3,53 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
+from flexdp._core.keys import object_keys
+from flexdp.buckets.base import LONGEST_TEXT, Kind
 from flexdp.tables.column import Column
 from flexdp.tables.engines.duckdb.session import connection
 from flexdp.tables.engines.duckdb.types import read_cell
-from flexdp.tables.memory.arrays import ArrayTable
-from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.sql.check_query import READ, REASONS, Checked, Inspected, Wanted, check_query, inspected
+from flexdp.tables.memory.arrays import unexplained
+from flexdp.tables.memory.column import MemoryColumn
+from flexdp.tables.sql.check_query import READ, REASONS, Checked, Wanted, check_query, inspected
 from flexdp.tables.sql.query import Reading
 
-__all__ = ["inspect_parts"]
+__all__ = ["count_outcomes"]
 
-_MOST_AT_ONCE = 100_000  # texts that are compared with patterns together
-
-
-def inspect_parts(parts: Sequence[ArrayTable | CellTable], wanted: Sequence[Wanted]) -> Inspected:
-    """Count the cells of columns in memory by outcome. The counts are not private."""
-    found = []
-    records = 0
-    for column, kind, explained in wanted:
-        part = next(part for part in parts if part.declared.name == column.name)
-        found.append(
-            _of_array(part, column, kind)
-            if isinstance(part, ArrayTable)
-            else _of_cells(part, column, kind, explained=explained)
-        )
-        records = sum(found[-1].values())
-    return records, found, {}
+_MOST_AT_ONCE = 100_000  # texts that are copied to be compared with patterns
 
 
-def _outcomes() -> dict[str, int]:
-    return dict.fromkeys((READ, *REASONS), 0)
-
-
-def _of_array(part: ArrayTable, column: Column, kind: Kind) -> dict[str, int]:
-    out, values = _outcomes(), part.values
-    cells, present = part.aligned(kind, column)
-    read = np.ones(len(values), dtype=bool) if present is None else present
-    broken = np.zeros(len(values), dtype=bool)
-    if kind == "number":
-        read = read & np.isfinite(cells.astype(np.float64))
-    elif kind == "integer" and values.dtype.kind == "f":
-        broken = np.isfinite(values) & (values != np.floor(values))
-        read = read & np.isfinite(values) & ~broken & (np.abs(values) <= float(LARGEST_INTEGER))
-    there = part.there
-    infinite = there & np.isinf(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
-    out[READ] = int(read.sum())
-    out["empty"] = int((~read & ~there).sum())
-    out["not finite"] = int((~read & infinite).sum())
-    out["fraction"] = int((~read & there & broken).sum())
-    out["impossible" if values.dtype.kind == "M" else "other"] = int((~read & there & ~infinite & ~broken).sum())
-    return out
-
-
-def _of_cells(part: CellTable, column: Column, kind: Kind, *, explained: bool) -> dict[str, int]:
-    out, cells = _outcomes(), part.cells()
-    values = part.values_of(kind, column)
-    often = [1] * len(cells)
-    if part.codes is not None:
-        codes = part.codes()
-        often = np.bincount(codes[codes >= 0], minlength=len(cells)).tolist()
-        out["empty"] = int((codes < 0).sum())
-    texts: list[tuple[str, int]] = []
-    for cell, value, many in zip(cells, values, often, strict=True):
-        if value is not None:
-            out[READ] += many
-        elif isinstance(cell, str):
-            texts.append((str.__str__(cell), many))
-        else:
-            out[_reason(cell, kind)] += many
-    if not explained:
-        out["other"] += sum(many for _, many in texts)
-        return out
-    for start in range(0, len(texts), _MOST_AT_ONCE):
-        _add_texts(out, part.declared, kind, texts[start : start + _MOST_AT_ONCE])
-    return out
+def count_outcomes(part: MemoryColumn, wanted: Wanted) -> dict[str, int]:
+    """Count the cells of a column by outcome. The counts are not private."""
+    column, kind, explained = wanted
+    present = part.read(column, kind).present
+    found = Counter({READ: int(present.sum())})
+    if isinstance(part.cells, np.ndarray):
+        left = ~present
+        if part.present is not None:
+            found["empty"] = int((left & ~part.present).sum())
+            left &= part.present
+        for reason, test in unexplained(part.cells, kind).items():
+            found[reason] += int((left & test).sum())
+            left &= ~test
+    else:
+        cells = [*part.cells(), None]  # the last one is of code −1
+        codes = np.arange(len(present)) if part.codes is None else part.codes()
+        places, often = (each.tolist() for each in np.unique(codes[~present], return_counts=True))
+        texts: Counter[str] = Counter()
+        for cell, many in zip([cells[place] for place in places], often, strict=True):
+            if isinstance(cell, str):
+                texts[str.__str__(cell)] += many
+            else:
+                found[_reason(cell, kind)] += many
+        found += _why(texts, part.declared, kind) if explained else Counter(other=texts.total())
+    return {outcome: found[outcome] for outcome in (READ, *REASONS)}
 
 
 def _reason(cell: Any, kind: Kind) -> str:
@@ -100,26 +66,29 @@ def _reason(cell: Any, kind: Kind) -> str:
     return "other"
 
 
-def _add_texts(out: dict[str, int], column: Column, kind: Kind, texts: Sequence[tuple[str, int]]) -> None:
-    """Add texts that are not read, by the reasons of text files."""
+def _why(texts: Counter[str], column: Column, kind: Kind) -> Counter[str]:
+    """Return the reasons why texts are not read: those of text files."""
     undeclared = replace(column, undeclared=True, kind=None)
-    words = np.empty(len(texts), dtype=object)
-    words[:] = [_plain(text) for text, _ in texts]
 
     def read(_column: Column, wanted: Kind) -> Reading:
         return read_cell("value", undeclared, wanted)
 
-    query = check_query("part", [Checked(undeclared, kind, "value", "CAST(value AS VARCHAR)")], read)
+    checked = [Checked(undeclared, kind, "value", "value")]
+    found: Counter[str] = Counter()
     with connection() as con:
-        con.register("source", {"value": words, "often": np.array([many for _, many in texts], dtype=np.int64)})
-        try:
-            for many in {many for _, many in texts}:
-                part = f"(SELECT CAST(value AS VARCHAR) AS value FROM source WHERE often = {many}) AS part"
-                row = con.execute(query.replace("FROM part", f"FROM {part}")).fetchall()[0]
-                for reason, count in inspected(row, 1, {})[1][0].items():
-                    out["other" if reason == READ else reason] += many * count
-        finally:
-            con.unregister("source")
+        for start in range(0, len(texts), _MOST_AT_ONCE):
+            some = list(islice(texts.items(), start, start + _MOST_AT_ONCE))
+            words = object_keys([_plain(text) for text, _ in some])
+            con.register("source", {"value": words, "often": np.array([many for _, many in some], dtype=np.int64)})
+            try:
+                for many in {many for _, many in some}:
+                    part = f"(SELECT CAST(value AS VARCHAR) AS value FROM source WHERE often = {many}) AS part"
+                    row = con.execute(check_query(part, checked, read)).fetchall()[0]
+                    for reason, count in inspected(row, 1, {})[1][0].items():
+                        found["other" if reason == READ else reason] += many * count
+            finally:
+                con.unregister("source")
+    return found
 
 
 def _plain(text: str) -> str:

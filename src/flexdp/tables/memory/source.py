@@ -1,6 +1,12 @@
 """Tables in memory: numpy arrays and lists, and columns of frames that are backed by one of these.
 
-A numpy dtype declares a type. A list or an object array declares none: its cells are read strictly, one by one.
+A numpy dtype declares a type. A list or an object array declares none: its cells are read strictly, one by one. Either
+way a column is read as a kind into :class:`~flexdp.tables.memory.arrays.Cells`, from which everything else is made:
+
+    cells of [7, "8", 2.5, None] as integers     values 7 8 0 0    present yes yes no no
+        counts                                   DuckDB, over both arrays
+        ranks of the column alone                values[present], sorted
+        check                                    why the others are not present
 """
 
 from __future__ import annotations
@@ -11,67 +17,30 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flexdp._core.keys import object_keys
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.sharp.column import Column as RankedColumn
+from flexdp.sharp.column import native
 from flexdp.tables.column import Column
 from flexdp.tables.counting import Counting
 from flexdp.tables.engines.duckdb.private import PrivateSource
-from flexdp.tables.memory.arrays import ArrayTable
-from flexdp.tables.memory.cells import CellTable
-from flexdp.tables.memory.inspect import inspect_parts
+from flexdp.tables.memory.arrays import zone_ticks
+from flexdp.tables.memory.column import MemoryColumn
+from flexdp.tables.memory.inspect import count_outcomes
 from flexdp.tables.sql.check_query import Inspected, Wanted
 from flexdp.tables.sql.query import ReadCell, Reading
 from flexdp.tables.written import Written
 
-__all__ = ["MemorySource", "Opened", "open_array", "open_columns"]
-
-
-@np.errstate(all="ignore")
-def open_array(values: NDArray[Any], *, name: str | None = None, numbers: bool = False) -> ArrayTable | CellTable:
-    """Open an array as one column. ``numbers`` reads integers as numbers."""
-    if values.ndim != 1:
-        raise InputError(
-            "source",
-            "must be a one-dimensional array",
-            remedy="Choose one of its columns, or name them in a frame: pandas.DataFrame(array, columns=['a', 'b']).",
-        )
-    present = None
-    if isinstance(values, np.ma.MaskedArray):
-        present, values = ~np.ma.getmaskarray(values), np.ma.getdata(values)
-    if not values.dtype.isnative:
-        values = values.astype(values.dtype.newbyteorder("="))
-    code, word = values.dtype.kind, str(values.dtype)
-    if code == "O":
-        column = Column(name=name, type_name="object", kind=None, undeclared=True)
-        return CellTable(_cells(values, present), column)
-    if code == "U":
-        return CellTable(_cells(values, present), Column(name=name, type_name="text", kind="text"))
-    if code in "iu":
-        kind: Kind | None = "number" if numbers else "integer"
-    else:
-        kind = {"f": "number", "b": "boolean"}.get(code)  # type: ignore[assignment]
-    if code == "M" and np.datetime_data(values.dtype)[0] != "generic":
-        daily = np.datetime_data(values.dtype)[0] in ("D", "W", "M", "Y")
-        kind = "date" if daily else "datetime"
-        return ArrayTable(values, Column(name=name, type_name=word, kind=kind, timestamp=not daily), present)
-    column = Column(name=name, type_name=word, kind=kind, follows=numbers and code in "iuf")
-    return ArrayTable(values, column, present)
-
-
-def _cells(values: NDArray[Any], present: NDArray[np.bool_] | None) -> Callable[[], list[Any]]:
-    if present is None:
-        return values.tolist
-    return lambda: [cell if there else None for cell, there in zip(values.tolist(), present, strict=True)]
+__all__ = ["MemorySource", "Opened", "open_columns"]
 
 
 @dataclass(frozen=True)
 class MemorySource(PrivateSource):
     """Columns of equal length in memory; one alone may be without a name."""
 
-    parts: Sequence[ArrayTable | CellTable] = field(repr=False)
+    parts: Sequence[MemoryColumn] = field(repr=False)
     files: tuple[str, ...] = ()
 
     @property
@@ -86,36 +55,44 @@ class MemorySource(PrivateSource):
 
         def read(column: Column, kind: Kind) -> Reading:
             name = places[column, kind]
-            reading = self._part(column).reading(name, kind, column)
+            reading = self._part(column).expression(name, kind)
             return Reading(f"CASE WHEN {name}_present THEN {reading.value} END", reading.wide)
 
         return "source", read
 
     @contextmanager
     def registered(self, con: Any, countings: Sequence[Counting]) -> Iterator[Callable[[], None]]:
-        con.register("source", self._arrays(_places(countings)))
+        arrays: dict[str, Any] = {}
+        for (column, kind), name in _places(countings).items():
+            values, present = self._part(column).read(column, kind)
+            if kind == "integer" and values.dtype == object:  # wider than 64 bits
+                values = object_keys([str(value) for value in values.tolist()])
+            arrays |= {name: np.ascontiguousarray(values), f"{name}_present": present}
+        con.register("source", arrays)
         try:
             yield con.interrupt
         finally:
             con.unregister("source")
 
     def inspect(self, wanted: Sequence[Wanted]) -> Inspected:
-        return inspect_parts(self.parts, wanted)
+        found = [count_outcomes(self._part(each.column), each) for each in wanted]
+        return sum(found[-1].values()) if found else 0, found, {}
 
     def held(self, counting: Counting) -> RankedColumn:
-        return self._part(counting.values[0].column).sorted_column(counting)
+        axis = counting.values[0]
+        ((column, kind),) = _places([counting])
+        values, present = self._part(column).read(column, kind)
+        values = values[present]
+        if axis.zone is not None:
+            values = zone_ticks(values, axis.zone, axis.kind)
+        if kind == "integer" and values.dtype.kind == "f":
+            wide = len(values) and np.abs(values).max() >= 2.0**63
+            values = object_keys(list(map(int, values.tolist()))) if wide else values.astype(np.int64)
+        values = native(values)[1]
+        return RankedColumn.from_values(values if axis.buckets.bounds is None else axis.buckets.locate(values))
 
-    def _part(self, column: Column) -> ArrayTable | CellTable:
+    def _part(self, column: Column) -> MemoryColumn:
         return next(part for part in self.parts if part.declared.name == column.name)
-
-    def _arrays(self, places: dict[tuple[Column, Kind], str]) -> dict[str, NDArray[Any]]:
-        """Make the arrays to register: the cells of each column, and whether they are readable."""
-        out = {}
-        for (column, kind), name in places.items():
-            cells, present = self._part(column).aligned(kind, column)
-            out[name] = cells
-            out[f"{name}_present"] = np.ones(len(cells), dtype=bool) if present is None else present
-        return out
 
 
 def _places(countings: Sequence[Counting]) -> dict[tuple[Column, Kind], str]:
@@ -128,12 +105,12 @@ def _places(countings: Sequence[Counting]) -> dict[tuple[Column, Kind], str]:
     return {pair: f"c{i}" for i, pair in enumerate(dict.fromkeys(shown))}
 
 
-Opened: TypeAlias = tuple[ArrayTable | CellTable, int]  # a column, and its length
+Opened: TypeAlias = tuple[MemoryColumn, int]  # a column, and its length
 
 
 def open_columns(columns: dict[Any, Any], open_one: Callable[[Any, str], Opened | None]) -> MemorySource:
     """Open a dict of columns by their names; ``open_one`` opens a column, or returns None if it is none."""
-    parts: list[ArrayTable | CellTable] = []
+    parts: list[MemoryColumn] = []
     sizes = set()
     for name, values in dict.items(columns):  # whatever a subclass makes of it
         opened = open_one(values, name) if isinstance(name, str) else None
