@@ -59,10 +59,12 @@ _COMMENT = re.compile(r"\s*(--|/\*)")  # in SQL; read as signs, a comment would 
 
 # ---- what was probably meant
 _CURLY = "\u2018\u2019\u201a\u201b\u2032\u00b4\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\u2039\u203a"
+_SIGNS = {"\u2265": ">=", "\u2264": "<=", "\u2260": "<>", "\u2212": "-"}
 _INSTEAD_OF_SIGN = {
-    **{sign: f"Write {ours} instead." for sign, ours in {"\u2265": ">=", "\u2264": "<=", "\u2260": "<>"}.items()},
+    **{sign: f"Write {ours} instead." for sign, ours in _SIGNS.items()},
     **dict.fromkeys(_CURLY, "Texts stand in plain single quotes: 'ICU'."),
     **dict.fromkeys("&|!~", "Combine tests with AND, OR and NOT."),
+    **dict.fromkeys("0123456789", "A number is written like 12, 0.5 or 1e6."),
     ".": "A number is written like 12, 0.5 or 1e6, and a column without the name of its table.",
     "%": "There is no remainder: the arithmetic operators are +, -, * and /. A pattern stands in quotes: LIKE 'A%'.",
     ":": "There are no casts: write number(x), date(x) or text(x) for columns that declare no type.",

@@ -29,10 +29,8 @@ __all__ = [
     "shown_names", "sides_of", "text_of", "walk",
 ]  # fmt: skip
 
-RESERVED = {
-    "AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "LIKE", "ESCAPE", "CASE", "WHEN", "THEN", "ELSE", "END",
-    "TRUE", "FALSE", "SELECT", "EXISTS", "OVER",
-}  # fmt: skip
+_WORDS = "AND OR NOT IN BETWEEN IS NULL LIKE ESCAPE CASE WHEN THEN ELSE END TRUE FALSE SELECT EXISTS OVER"
+RESERVED = frozenset(_WORDS.split())
 READINGS = ("number", "integer", "text", "date", "datetime", "boolean")  # functions that declare a column's kind
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -191,17 +189,13 @@ _KIND_OF_CALL: dict[str, Kind] = {
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and everything in it, in the order in which it is written."""
     yield node
-    for each in fields(node):
-        for part in _nodes_in(getattr(node, each.name)):
+    parts = [getattr(node, each.name) for each in fields(node)]
+    while parts:
+        part = parts.pop(0)
+        if isinstance(part, Node):
             yield from walk(part)
-
-
-def _nodes_in(value: Any) -> Iterator[Node]:
-    if isinstance(value, tuple):
-        for each in value:
-            yield from _nodes_in(each)
-    elif isinstance(value, Node):
-        yield value
+        elif isinstance(part, tuple):
+            parts[:0] = part
 
 
 def mapped(node: _T, change: Callable[[Node], Node | None]) -> _T:
@@ -265,10 +259,8 @@ def shown_names(node: Node) -> Iterator[str]:
             values = (each.left, each.right)
         if (not isinstance(each, Arithmetic) or each.op == "-") and not any(isinstance(v, Literal) for v in values):
             values = ()
-        if isinstance(each, Like):
-            values = (each.value,)
-        elif isinstance(each, Call) and each.function in ("year", "month"):
-            values = each.arguments
+        if isinstance(each, Like) or (isinstance(each, Call) and each.function in ("year", "month")):
+            values = (each.value,) if isinstance(each, Like) else each.arguments
         yield from (value.name for value in values if isinstance(value, Name))
 
 
@@ -366,9 +358,8 @@ def _strong(node: Node) -> tuple[int, str]:
 
 
 def _name(name: str) -> str:
-    if _BARE.fullmatch(name) and name.upper() not in RESERVED:
-        return name
-    return '"' + name.replace('"', '""') + '"'
+    is_bare = _BARE.fullmatch(name) and name.upper() not in RESERVED
+    return name if is_bare else '"' + name.replace('"', '""') + '"'
 
 
 def _quoted(text: str) -> str:
@@ -376,12 +367,8 @@ def _quoted(text: str) -> str:
 
 
 def _literal(value: Decimal | str | bool | dt.date) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, Decimal):
-        return str(value)
     if isinstance(value, str):
         return _quoted(value)
-    if isinstance(value, dt.datetime):
-        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
-    return f"DATE '{value.isoformat()}'"
+    if isinstance(value, dt.date):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'" if isinstance(value, dt.datetime) else f"DATE '{value}'"
+    return str(value).upper() if isinstance(value, bool) else str(value)
