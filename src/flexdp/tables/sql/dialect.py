@@ -39,11 +39,10 @@ class Dialect:
     holds_nul = True  # texts may contain NUL
     fence = " OFFSET 0"  # keeps the planner from inlining an inner SELECT, which would compute its columns many times
     branches = 2  # per node of a search tree; more branches nest less deeply
-    clamps_quotient = False  # an overflowing quotient is infinite instead of an error, so it can be clamped itself
-    clamps_after = False  # clamping rows is expensive: clamp the buckets instead, after counting
+    clamps_quotient = False  # clamps the double itself, because least takes no integer beside a double
+    trusts_statistics = False  # of files: values of ranks are then tested after they are read, which costs less
+    clamps_after = False  # clamps buckets after counting instead of rows: 2.1 times faster on DuckDB with bounds
     probes = "JOIN"  # joins a long table to a short one, which is the one to look up in
-    trusts_statistics = False  # skips a test that all values pass according to the statistics of a file
-    tests_in_key = False  # a filter costs more than a NULL key for records that do not count
 
     def identifier(self, name: str) -> str:
         """Return a quoted column or table name."""
@@ -123,10 +122,6 @@ class Dialect:
     def finite(self, expression: str) -> str:
         """Test that a double is neither missing, NaN nor infinite, whatever an optimiser believes about it."""
         return f"({expression}) BETWEEN {self.double(-LARGEST_DOUBLE)} AND {self.double(LARGEST_DOUBLE)}"
-
-    def zero_if_finite(self, expression: str) -> str:
-        """Return zero for a finite double, NaN for NaN and infinities, whatever an optimiser believes about it."""
-        return f"({expression}) - ({expression})"
 
     def compared(self, text: str) -> str:
         """Return what texts are compared by: their bytes in UTF-8, whatever the collation."""

@@ -17,7 +17,7 @@ counted one row per non-empty bucket, with its ``records``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -28,9 +28,9 @@ from flexdp.buckets.exact import Exact
 from flexdp.buckets.width import Width
 from flexdp.tables.column import Column
 from flexdp.tables.counting import Axis, Counting, Units
-from flexdp.tables.sql.bucket_expressions import Step, search, step_of, tested_in_key
+from flexdp.tables.sql.bucket_expressions import Step, search, step_of
 from flexdp.tables.sql.dialect import Dialect
-from flexdp.tables.where import ReadColumn, derived_sql, test_sql, tree
+from flexdp.tables.where import derived_sql, test_sql
 
 __all__ = [
     "ReadCell",
@@ -68,7 +68,7 @@ ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """Write the query of one count: columns ``b0, b1, …`` and ``records``, one row per non-empty bucket."""
-    keyed, steps = _records(source, counting, dialect, read, keys_may_be_nan=True)
+    keyed, steps = _records(source, counting, dialect, read)
     return _counted(keyed, steps, counting, dialect) + dialect.ending
 
 
@@ -84,13 +84,8 @@ def wide_values(counting: Counting, read: ReadCell) -> bool:
     return (axis.column.derived is None or axis.kind == "integer") and _read_axis(axis, read).wide
 
 
-def _records(
-    source: str, counting: Counting, dialect: Dialect, read: ReadCell, *, keys_may_be_nan: bool = False
-) -> tuple[str, Sequence[Step]]:
-    """Write the query of the keys of all records that count, with the unit of each if there are units.
-
-    If ``keys_may_be_nan``, records that do not count may be kept, with NaN as a key.
-    """
+def _records(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> tuple[str, Sequence[Step]]:
+    """Write the query of the keys of all records that count, with the unit of each if there are units."""
     units, d = counting.units, dialect
     read = with_derived(read, d)
     readings = [_read_axis(axis, read) for axis in counting.axes]
@@ -104,22 +99,9 @@ def _records(
         step_of(d, i, axis, reading.wide, per_row=units is not None)
         for i, (axis, reading) in enumerate(zip(counting.axes, readings, strict=True))
     ]
-    value = counting.axes[-1].buckets
-    if d.tests_in_key and units is None and len(counting.values) == 1 and isinstance(value, Width) and not value.whole:
-        steps[-1] = tested_in_key(d, f"v{len(steps) - 1}", value)
-    unchecked = _left_to_key(counting, d) if keys_may_be_nan else ()
-    # Where a number is NaN, the key of its own column is NaN anyway.
-    divided = [ReadColumn(axis.column, axis.kind) for axis in counting.axes if _is_divided(axis)]
-    tested = [read(each.column, each.kind).value for each in unchecked if each not in divided]
-    selected = f"SELECT {', '.join([*cells, *(f'{number} AS f{i}' for i, number in enumerate(tested))])}"
-    selected += f" FROM {filtered(source, counting, d, read, unchecked)}"
-    if tested:
-        place = next(i for i, axis in enumerate(counting.axes) if _is_divided(axis))
-        noughts = " + ".join(f"({d.zero_if_finite(f'f{i}')})" for i in range(len(tested)))
-        columns = [f"v{i} + {noughts} AS v{i}" if i == place else f"v{i}" for i in range(len(cells))]
-        selected = f"SELECT {', '.join(columns)} FROM ({selected}) AS n"
+    selected = f"SELECT {', '.join(cells)} FROM {filtered(source, counting, d, read)}"
     rows = _local(selected, counting.axes, d, others=["u"] if units is not None else [])
-    tests = [step.where for step in steps if step.where]
+    tests = [step.where for step in steps]
     if units is not None:
         tests.append(_has_unit(units, d))
         if units.per_unit == "mean":
@@ -182,24 +164,9 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     )
 
 
-def filtered(
-    source: str, counting: Counting, d: Dialect, read: ReadCell, unchecked: Collection[ReadColumn] = ()
-) -> str:
-    """Return the source with the test of the records that count, before units are bounded.
-
-    Records in which one of the ``unchecked`` numbers is NaN or infinite may pass.
-    """
-    return source if counting.where is None else f"{source} WHERE {test_sql(counting.where.test, d, read, unchecked)}"
-
-
-def _left_to_key(counting: Counting, d: Dialect) -> tuple[ReadColumn, ...]:
-    """Return the numbers that the filter need not test, because NaN shows in a key.
-
-    On an engine that trusts statistics, such a test costs more than a zero, or NaN, that is added to the key's number.
-    """
-    if counting.where is None or counting.units is not None or not d.trusts_statistics:
-        return ()
-    return tree.needed_numbers(counting.where.test) if any(map(_is_divided, counting.axes)) else ()
+def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell) -> str:
+    """Return the source with the test of the records that count, before units are bounded."""
+    return source if counting.where is None else f"{source} WHERE {test_sql(counting.where.test, d, read)}"
 
 
 def with_derived(read: ReadCell, d: Dialect) -> ReadCell:
@@ -270,11 +237,7 @@ def _counted(keyed: str, steps: Sequence[Step], counting: Counting, d: Dialect) 
     if counting.units is not None:
         bounded = _bounded(bounded, steps, counting, counting.units, d)
     names = ", ".join(keys)
-    number, having = "count(*)", ""
-    if not steps[-1].where:  # a condition on the key would be tested on every row, the number only once a bucket
-        number = f"count({keys[-1]})"
-        having = f"\nHAVING {number} > 0"
-    counted = f"SELECT {names}, {number} AS records\nFROM (\n  {bounded}\n) AS k\nGROUP BY {names}{having}"
+    counted = f"SELECT {names}, count(*) AS records\nFROM (\n  {bounded}\n) AS k\nGROUP BY {names}"
     if counting.units is None and any(step.after for step in steps):
         # Clamping each row would double the cost of counting: clamp the few buckets instead.
         clamped = [f"{step.after(key) if step.after else key} AS {key}" for key, step in zip(keys, steps, strict=True)]

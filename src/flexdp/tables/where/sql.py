@@ -7,7 +7,6 @@ CASE, coalesce, and LIKE with an escape character.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from flexdp._core.calendar import MICROS_PER_DAY
@@ -29,12 +28,9 @@ _LONGEST_SQL = 200_000
 _MARCH_OF_YEAR_0 = 719468  # days from 0000-03-01 to 1970-01-01
 
 
-def test_sql(test: tree.Test, d: Dialect, read: ReadCell, unchecked: Collection[tree.ReadColumn] = ()) -> str:
-    """Write a test that is true for the records that count.
-
-    It may also be true of records in which an ``unchecked`` number is NaN or infinite; the caller leaves those out.
-    """
-    return _Writer(d, read, unchecked).test(test)
+def test_sql(test: tree.Test, d: Dialect, read: ReadCell) -> str:
+    """Write a test that is true for the records that count."""
+    return _Writer(d, read).test(test)
 
 
 def derived_sql(value: tree.Value, kind: Kind, d: Dialect, read: ReadCell) -> tuple[str, bool]:
@@ -50,8 +46,8 @@ def derived_sql(value: tree.Value, kind: Kind, d: Dialect, read: ReadCell) -> tu
 
 
 class _Writer:
-    def __init__(self, d: Dialect, read: ReadCell, unchecked: Collection[tree.ReadColumn] = ()) -> None:
-        self._d, self._read, self._unchecked = d, read, unchecked
+    def __init__(self, d: Dialect, read: ReadCell) -> None:
+        self._d, self._read = d, read
 
     # ---- values
 
@@ -121,7 +117,7 @@ class _Writer:
         if not isinstance(node, tree.ReadColumn):
             return *self.value(node), ""
         text, wide = self._raw(node)
-        return text, wide, "" if node in self._unchecked else self._readable(node.kind, text, wide)
+        return text, wide, self._readable(node.kind, text, wide)
 
     def _const(self, node: tree.Const) -> str:
         if node.kind == "number":
@@ -184,10 +180,8 @@ class _Writer:
         if isinstance(node, tree.Compare):
             if isinstance(node.right, tree.Const):
                 return self._with_const(node.op, node.left, node.right)
-            sides = [
-                (self._cell if each in self._unchecked else self.value)(each)[0] for each in (node.left, node.right)
-            ]
-            left, right = (self._d.compared(t) if kind_of(node.left) == "text" else f"({t})" for t in sides)
+            sides = (self.value(each)[0] for each in (node.left, node.right))
+            left, right = (self._d.compared(side) if kind_of(node.left) == "text" else f"({side})" for side in sides)
             return f"{left} {node.op} {right}"
         assert isinstance(node, tree.In | tree.Like)
         return self._one_of(node) if isinstance(node, tree.In) else self._matches(node)

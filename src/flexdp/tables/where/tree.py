@@ -25,7 +25,7 @@ from flexdp.tables.column import Column
 __all__ = [
     "READINGS", "RESERVED", "And", "Arithmetic", "Call", "CaseWhen", "Compare", "Const", "In", "IsBetween", "IsNull",
     "Like", "Literal", "Name", "Negative", "Node", "Not", "Or", "ReadColumn", "Test", "Value", "columns_in",
-    "compared_names", "declared_names", "is_reading", "kind_of", "mapped", "needed_numbers", "outcomes", "results_of",
+    "compared_names", "declared_names", "is_reading", "kind_of", "mapped", "outcomes", "results_of",
     "shown_names", "sides_of", "text_of", "walk",
 ]  # fmt: skip
 
@@ -287,20 +287,6 @@ def kind_of(value: Value) -> Kind:
     if isinstance(value, Arithmetic):
         return "number" if kind_of(value.left) == "number" else "integer"
     raise TypeError("a value that is only written has no kind")
-
-
-def needed_numbers(test: Test) -> tuple[ReadColumn, ...]:
-    """Return the number columns that must be finite for a record to pass: every way to pass compares them."""
-    found: tuple[Value, ...] = ()
-    if isinstance(test, And | Or):
-        parts = [needed_numbers(each) for each in test.tests]
-        listed = dict.fromkeys(each for part in parts for each in part)
-        return tuple(each for each in listed if isinstance(test, And) or all(each in part for part in parts))
-    if isinstance(test, Compare):
-        found = (test.left, test.right)
-    elif isinstance(test, In) or (isinstance(test, IsNull) and test.negated):
-        found = (test.value,)
-    return tuple(dict.fromkeys(each for each in found if isinstance(each, ReadColumn) and each.kind == "number"))
 
 
 # ---- text
