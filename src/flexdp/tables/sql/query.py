@@ -88,17 +88,9 @@ def _records(source: str, counting: Counting, dialect: Dialect, read: ReadCell) 
     """Write the query of the keys of all records that count, with the unit of each if there are units."""
     units, d = counting.units, dialect
     read = with_derived(read, d)
-    readings = [_read_axis(axis, read) for axis in counting.axes]
-    cells = [
-        f"{_cell(d, axis, reading, per_row=units is not None)} AS v{i}"
-        for i, (axis, reading) in enumerate(zip(counting.axes, readings, strict=True))
-    ]
+    cells, steps = _cells_and_steps(counting.axes, d, read, per_row=units is not None)
     if units is not None:
         cells.append(f"{_unit(units, d, read)} AS u")
-    steps = [
-        step_of(d, i, axis, reading.wide, per_row=units is not None)
-        for i, (axis, reading) in enumerate(zip(counting.axes, readings, strict=True))
-    ]
     selected = f"SELECT {', '.join(cells)} FROM {filtered(source, counting, d, read)}"
     rows = _local(selected, counting.axes, d, others=["u"] if units is not None else [])
     tests = [step.where for step in steps]
@@ -119,17 +111,9 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     """
     d, read = dialect, with_derived(read, dialect)
     axes = [(p, axis) for p, counting in enumerate(countings) for axis in counting.axes]
-    readings = [_read_axis(axis, read) for _, axis in axes]
-    cells = ", ".join(
-        f"{_cell(d, axis, reading, per_row=True)} AS v{i}"
-        for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
-    )
-    selected = f"SELECT {cells} FROM {filtered(source, countings[0], d, read)}"  # one filter for all counts
+    cells, steps = _cells_and_steps([axis for _, axis in axes], d, read, per_row=True)
+    selected = f"SELECT {', '.join(cells)} FROM {filtered(source, countings[0], d, read)}"  # one filter for all counts
     rows = _local(selected, [axis for _, axis in axes], d)
-    steps = [
-        step_of(d, i, axis, reading.wide, per_row=True)
-        for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
-    ]
     tests = [step.where for step in steps]
     start = 0
     for counting in countings:
@@ -141,9 +125,7 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
         for i, test in enumerate(tests)
     )
     keyed = f"(SELECT {inner} FROM ({rows}) AS t) AS t"
-    for columns, join in (layer for step in steps for layer in step.layers):
-        added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-        keyed = f"(SELECT *, {added} FROM {keyed}{d.fence}) AS t{join}"
+    keyed = _layered(keyed, steps, d)
     places = [sum(1 for q, _ in axes[:i] if q == p) for i, (p, _) in enumerate(axes)]
     names = [f"c{p}_b{place}" for (p, _), place in zip(axes, places, strict=True)]
     # The key of a missing cell is missing: an ELSE branch would give it a bucket. A cell that is its own key has none.
@@ -162,6 +144,22 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
         f"SELECT {whose} AS whose, {listed}, count(*) AS records\n"
         f"FROM (SELECT {keys} FROM {keyed}) AS k\nGROUP BY GROUPING SETS ({grouped})"
     )
+
+
+def _cells_and_steps(
+    axes: Sequence[Axis], d: Dialect, read: ReadCell, *, per_row: bool
+) -> tuple[list[str], list[Step]]:
+    readings = [(i, axis, _read_axis(axis, read)) for i, axis in enumerate(axes)]
+    cells = [f"{_cell(d, axis, reading, per_row=per_row)} AS v{i}" for i, axis, reading in readings]
+    return cells, [step_of(d, i, axis, reading.wide, per_row=per_row) for i, axis, reading in readings]
+
+
+def _layered(rows: str, steps: Sequence[Step], d: Dialect) -> str:
+    """Compute intermediate columns, each in a SELECT of its own."""
+    for columns, join in (layer for step in steps for layer in step.layers):
+        added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
+        rows = f"(SELECT *, {added} FROM {rows}{d.fence}) AS t{join}"
+    return rows
 
 
 def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell) -> str:
@@ -215,16 +213,13 @@ def _by_clock(i: int, axis: Axis) -> str:
 def _shown(d: Dialect, i: int, axis: Axis) -> str:
     shown = f"v{i}"
     if axis.kind == "date":
-        up, down = d.quotient(f"v{i}", MICROS_PER_DAY), d.quotient(f"-1 - v{i}", MICROS_PER_DAY)
-        shown = f"CASE WHEN v{i} >= 0 THEN {up} ELSE -1 - {down} END"
+        shown = d.floored(shown, MICROS_PER_DAY)
     return f"CASE WHEN v{i} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME} THEN {shown} END"
 
 
 def _keyed(rows: str, tests: Sequence[str], steps: Sequence[Step], d: Dialect, *, with_units: bool) -> str:
     inner = f"({rows}) AS t" + (f"\n  WHERE {' AND '.join(tests)}" if tests else "")
-    for columns, join in (layer for step in steps for layer in step.layers):
-        added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-        inner = f"(SELECT *, {added} FROM {inner}{d.fence}) AS t{join}"
+    inner = _layered(inner, steps, d)
     keys = [f"{step.key} AS b{i}" for i, step in enumerate(steps)] + (["u"] if with_units else [])
     return f"SELECT {', '.join(keys)}\n  FROM {inner}"
 
@@ -331,13 +326,8 @@ def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Di
     literals = [[literal(value, d) for value in group] for group in possible]
     if len(groups) == 1:
         return f"{names[0]} IN ({', '.join(group[0] for group in literals)})"
-    return (
-        "("
-        + " OR ".join(
-            "(" + " AND ".join(f"{n} = {v}" for n, v in zip(names, group, strict=True)) + ")" for group in literals
-        )
-        + ")"
-    )
+    same = (" AND ".join(f"{n} = {v}" for n, v in zip(names, group, strict=True)) for group in literals)
+    return "(" + " OR ".join(f"({each})" for each in same) + ")"
 
 
 def literal(value: object, d: Dialect) -> str:

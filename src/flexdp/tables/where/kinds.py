@@ -72,11 +72,11 @@ class Kinds:
             except InputError as refusal:
                 found = refusal
             if name not in self._columns:  # outside the handler, so that the error has no cause
-                remedy = found.remedy
+                remedy = found.remedy if isinstance(found.remedy, tuple) else (found.remedy,)
                 if name.lower() in ("nan", "inf", "infinity"):
-                    remedy = f"{name} is treated as a missing value. Write IS NULL, or IS NOT NULL."
+                    remedy = (f"{name} is treated as a missing value. Write IS NULL, or IS NOT NULL.",)
                 elif spelled(remedy).startswith("Check"):
-                    remedy = (*(remedy if isinstance(remedy, tuple) else (remedy,)), _QUOTES)
+                    remedy = (*remedy, _QUOTES)
                 raise self._refused(found.rule, given=found.given, remedy=remedy)
         return self._columns[name]
 
@@ -92,8 +92,7 @@ class Kinds:
             group = [each for value in values for each in outcomes(value)]
             names = [each.name for each in group if isinstance(each, tree.Name) and self._is_sought(each.name)]
             kinds = self._kinds_of(group) | (set() if kind is None else {kind})
-            if kind == "number" and kinds & _TIMES:
-                kinds.discard("number")  # of times, differences are computed
+            kinds -= {"number"} if kind == "number" and kinds & _TIMES else set()  # of times, differences are computed
             if any(isinstance(each, tree.Literal) and _has_offset(each) for each in group):
                 self._offsets.update(name for name in _names_in(group) if self._column(name).may_be_zoned)
             for name in names:
@@ -104,8 +103,7 @@ class Kinds:
             changed = False
             for names in groups:
                 open_ones = [name for name in names if self._is_untold(name)]
-                kinds = {kind for name in names if name not in open_ones for kind in self._kinds_told(name)}
-                if kinds:
+                if kinds := {kind for name in names if name not in open_ones for kind in self._kinds_told(name)}:
                     self._wanted.update((name, set(kinds)) for name in open_ones)
                     changed |= bool(open_ones)
 
@@ -209,12 +207,12 @@ class Kinds:
             )
         told = self._told.get(name, set())
         if len(told) == 1:
-            return self._read(column, next(iter(told)))
+            return self._read(column, *told)
         wanted = self._wanted.get(name, set()) | told
         kinds = wanted or {self._known.get(name) or "text"}
         if kinds == {"integer", "number"}:
             kinds = {"integer"}
-        if kinds == {"date", "datetime"} or (name in self._offsets and kinds == {"date"}):
+        if kinds == _TIMES or (name in self._offsets and kinds == {"date"}):
             kinds = {"datetime"}
         if tested and wanted and kinds <= _TIMES and column.may_be_dated and name not in self._offsets:
             return self._read(column, "datetime")
@@ -225,8 +223,7 @@ class Kinds:
                 remedy="Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes, or say "
                 "each time how it is read: number(x), date(x), text(x).",
             )
-        (kind,) = kinds
-        return self._read(column, kind, released=not wanted)
+        return self._read(column, *kinds, released=not wanted)
 
     # ---- comparisons of columns that declare no type, which are probably mistakes
 

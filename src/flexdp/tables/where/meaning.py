@@ -14,6 +14,7 @@ as in SQL: hence NOT changes the signs and is gone.
 from __future__ import annotations
 
 import datetime as dt
+import math
 import operator
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +33,7 @@ from flexdp.tables.where.kinds import Kinds, Lookup
 from flexdp.tables.where.literals import Literals, a_kind, datetime_of, day_of, is_double, literal_kind, order_key
 from flexdp.tables.where.parse import parse_test, parse_value
 from flexdp.tables.where.possible import is_impossible
-from flexdp.tables.where.tree import columns_in, is_reading, kind_of, mapped, outcomes, results_of, text_of
+from flexdp.tables.where.tree import columns_in, is_reading, kind_of, mapped, outcomes, results_of, sides_of, text_of
 
 __all__ = ["HUGE", "LARGEST_TERM", "TINY", "Filter", "derived_column", "filter_of"]
 
@@ -127,25 +128,19 @@ class _Meaning:
         What a column declares decides whether '2024-12-31' is a date or a text, which readers of a release do not know.
         """
 
-        def time(item: tree.Value, beside: tree.Value) -> tree.Value:
-            if isinstance(beside, tree.Name) and isinstance(item, tree.Literal) and isinstance(item.value, str):
-                kind = self._kinds.column(beside.name, tested=True).kind
-                found = (
-                    (day_of(item.value) or (datetime_of(item.value) if kind == "datetime" else None))
-                    if kind in _TIMES
-                    else None
-                )
-                return item if found is None else tree.Literal(found)
-            return item
-
         def change(node: tree.Node) -> tree.Node | None:
-            if isinstance(node, tree.Compare):
-                return replace(node, left=time(node.left, node.right), right=time(node.right, node.left))
-            if isinstance(node, tree.IsBetween):
-                return replace(node, low=time(node.low, node.value), high=time(node.high, node.value))
-            if isinstance(node, tree.In):
-                return replace(node, items=tuple(time(item, node.value) for item in node.items))
-            return None if isinstance(node, tree.Not | tree.And | tree.Or) else node
+            texts = [each for each in sides_of(node) if isinstance(each, tree.Literal) and isinstance(each.value, str)]
+            names = [each.name for each in sides_of(node) if isinstance(each, tree.Name)] if texts else []
+            kinds = {self._kinds.column(name, tested=True).kind for name in names}
+
+            def time(part: tree.Node) -> tree.Node | None:
+                if part is node or part not in texts or not kinds & _TIMES:
+                    return None if part is node else part
+                text = str(part.value)
+                found = day_of(text) or (datetime_of(text) if "datetime" in kinds else None)
+                return part if found is None else tree.Literal(found)
+
+            return None if isinstance(node, tree.Not | tree.And | tree.Or) else mapped(node, time)
 
         return mapped(test, change)
 
@@ -301,12 +296,12 @@ class _Meaning:
         return tree.Or(parts) if negated else tree.And(parts)
 
     def _among(self, value: tree.Value, node: tree.In, negated: bool) -> tree.Test:
-        kind = kind_of(value)
+        kind, zoned = kind_of(value), _is_zoned(value)
         literals = [item for item in node.items if isinstance(item, tree.Literal)]
         self._kinds.check_texts("=", kind, node.value, literals)
         for literal in literals:
             self._check_part(node.value, literal)
-        consts = dict.fromkeys(self._literals.const(item, kind, zoned=_is_zoned(value)) for item in literals)
+        consts = dict.fromkeys(self._literals.const(item, kind, zoned=zoned) for item in literals)
         return tree.In(value, tuple(each for each in consts if not isinstance(each.value, Fraction)), negated)
 
     def _compare(self, op: str, left: tree.Value, right: tree.Value) -> tree.Test:
@@ -347,15 +342,14 @@ class _Meaning:
         self._check_alike(op, value)
         self._kinds.check_texts(op, kind, left, [right])
         const = self._literals.const(right, kind, zoned=_is_zoned(value))
-        if isinstance(const.value, Fraction):
-            return _of_integers(op, value, const.value)
-        return tree.Compare(op, value, const)
+        is_exact = not isinstance(const.value, Fraction)
+        return tree.Compare(op, value, const) if is_exact else _of_integers(op, value, const.value)
 
     def _check_part(self, left: tree.Value, right: tree.Literal) -> None:
         """Refuse to compare a year or a month with a number that is none."""
         part = left.function if isinstance(left, tree.Call) else ""
-        largest = _LARGEST_PART.get(part)
-        if largest is not None and isinstance(right.value, Decimal) and not 1 <= right.value <= largest:
+        largest = _LARGEST_PART.get(part, math.inf)
+        if part in _LARGEST_PART and isinstance(right.value, Decimal) and not 1 <= right.value <= largest:
             raise self._refused(f": a {part} lies between 1 and {largest}", given=str(right.value))
 
     # Engines compare a date with the ends of a year alike, and quickly:
@@ -375,20 +369,18 @@ class _Meaning:
         if year.denominator != 1:
             if op in ("=", "<>"):
                 return present if op == "<>" else _NEVER
-            year, op = Fraction(year.numerator // year.denominator), ("<=" if op in ("<", "<=") else ">")
+            year, op = Fraction(math.floor(year)), ("<=" if op in ("<", "<=") else ">")
 
         def compared(sign: str, start: int) -> tree.Test:
             if not dt.MINYEAR < start <= dt.MAXYEAR:  # no date is earlier than the first year, or later than the last
                 return present if (start > dt.MAXYEAR) is (sign == "<") else _NEVER
             new_year = tree.Literal(dt.date(start, 1, 1))
-            const = self._literals.const(new_year, kind_of(value), zoned=_is_zoned(value))
-            return tree.Compare(sign, value, const)
+            return tree.Compare(sign, value, self._literals.const(new_year, kind_of(value), zoned=_is_zoned(value)))
 
         first, after = int(year), int(year) + 1
-        if op == "=":
-            return tree.And((compared(">=", first), compared("<", after)))
-        if op == "<>":
-            return tree.Or((compared("<", first), compared(">=", after)))
+        if op in ("=", "<>"):
+            join, start, end = (tree.And, ">=", "<") if op == "=" else (tree.Or, "<", ">=")
+            return join((compared(start, first), compared(end, after)))
         return compared("<" if op in ("<", "<=") else ">=", first if op in ("<", ">=") else after)
 
 
@@ -426,5 +418,4 @@ def _of_integers(op: str, value: tree.Value, limit: Fraction) -> tree.Test:
         return tree.IsNull(value, negated=True) if op == "<>" else _NEVER
     if abs(limit) > LARGEST_INTEGER:
         return tree.IsNull(value, negated=True) if (op in ("<", "<=")) is (limit > 0) else _NEVER
-    below = limit.numerator // limit.denominator
-    return tree.Compare("<=" if op in ("<", "<=") else ">", value, tree.Const("integer", below))
+    return tree.Compare("<=" if op in ("<", "<=") else ">", value, tree.Const("integer", math.floor(limit)))

@@ -136,7 +136,7 @@ def _tokens_of(parameter: str, given: object) -> list[_Token]:
         if _COMMENT.match(given, place):
             raise refused(f": {_NOUNS[parameter]} has no comments", remedy="Write a - -b to subtract a negative value.")
         found = _TOKEN.match(given, place)
-        if found is None or not found.lastgroup:
+        if found is None or found.lastgroup is None:
             first = given[place:].lstrip()[0]
             if first in "'\"":
                 what = "text" if first == "'" else "column name"
@@ -364,8 +364,7 @@ class _Parser:
         return tree.Negative(value)
 
     def _primary(self) -> tree.Node:
-        token = self._next
-        word = token.text.upper() if token.kind == "word" else ""
+        token, word = self._next, self._next.text.upper() if self._next.kind == "word" else ""
         if self._take("("):
             if self._is("SELECT"):
                 raise self._unexpected()
@@ -375,13 +374,11 @@ class _Parser:
         if token.kind in ("sign", "end") or (word in tree.RESERVED and word not in ("TRUE", "FALSE", "CASE", "NULL")):
             raise self._unexpected()
         self._place += 1
-        if token.kind == "number":
-            return tree.Literal(self._number(token.text))
-        if token.kind == "text":
-            return tree.Literal(token.text)
+        if token.kind in ("number", "text"):
+            return tree.Literal(token.text if token.kind == "text" else self._number(token.text))
+        if token == ("name", ""):
+            raise self._refused(": a column name must not be empty")
         if token.kind == "name":
-            if not token.text:
-                raise self._refused(": a column name must not be empty")
             return tree.Name(token.text)
         if word in ("TRUE", "FALSE"):
             return tree.Literal(word == "TRUE")
@@ -434,8 +431,7 @@ class _Parser:
             raise self._refused(": coalesce needs two values or more", remedy="For example coalesce(discount, 0).")
         days = function == "date" and tree.is_reading(arguments[0]) and arguments[0].function == "datetime"
         if function in tree.READINGS and not (len(arguments) == 1 and (days or isinstance(arguments[0], tree.Name))):
-            remedy = f"For example {function}(x)."
-            first = arguments[0]
+            remedy, first = f"For example {function}(x).", arguments[0]
             if isinstance(first, tree.Literal) and isinstance(first.value, str) and function in ("date", "datetime"):
                 remedy = "Write DATE '2024-12-31', or TIMESTAMP '2024-12-31 18:30'."
             elif isinstance(first, tree.Call | tree.CaseWhen):

@@ -241,7 +241,7 @@ class _Writer:
         d, pattern = self._d, pieces(node.pattern, node.escape)
         text, _, readable = self._cell(node.value)
         present = readable or f"({text}) IS NOT NULL"
-        if not d.holds_nul and any("\0" in (piece or "") for piece in pattern):
+        if not d.holds_nul and "\0" in node.pattern:
             return present if node.negated else "1 = 0"
         matched = d.like(text, pattern)
         return f"({f'NOT ({matched})' if node.negated else matched} AND {present})"
