@@ -37,6 +37,7 @@ class Dialect:
     divides_wide = True  # divides those exactly
     has_grouping_sets = True  # can make several counts in one pass
     holds_nul = True  # texts may contain NUL
+    # Without it SQLite counts months 8 times as long, and relative widths for minutes.
     fence = " OFFSET 0"  # keeps the planner from inlining an inner SELECT, which would compute its columns many times
     branches = 2  # per node of a search tree: more nest less deeply, which some parsers limit
     clamps_quotient = False  # clamps the double itself, because least takes no integer beside a double
