@@ -134,9 +134,9 @@ class _Meaning:
             kinds = {self._kinds.column(name, tested=True).kind for name in names}
 
             def time(part: tree.Node) -> tree.Node | None:
-                if part is node or part not in texts or not kinds & _TIMES:
+                text = part.value if isinstance(part, tree.Literal) else None
+                if not isinstance(text, str) or not kinds & _TIMES:
                     return None if part is node else part
-                text = str(part.value)
                 found = day_of(text) or (datetime_of(text) if "datetime" in kinds else None)
                 return part if found is None else tree.Literal(found)
 
