@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from flexdp.buckets.base import LARGEST_DOUBLE, LONGEST_TEXT
+from flexdp.buckets.base import LARGEST_DOUBLE, LONGEST_TEXT, Kind
+from flexdp.tables.column import Column
 from flexdp.tables.where.pattern import ESCAPE, in_sql
 
-__all__ = ["Dialect", "Lookup"]
+__all__ = ["Dialect", "Lookup", "ReadCell", "Reading"]
 
 
 class Lookup(NamedTuple):
@@ -22,6 +23,24 @@ class Lookup(NamedTuple):
 
     at: Callable[[str], str]
     join: str = ""
+
+
+class Reading(NamedTuple):
+    """A cell read as a kind: an expression over the source, NULL where the cell is not of that kind.
+
+    Numbers are doubles, dates are days and datetimes microseconds since 1970-01-01; ``wide`` integers may exceed
+    64 bits, and ``day`` is the cell itself where it is a DATE that can be compared with one. ``apart`` is the value
+    without its range test, an expression that raises no error for any cell, and that test, which costs less as a filter
+    than in a CASE.
+    """
+
+    value: str
+    wide: bool = False
+    day: str = ""
+    apart: tuple[str, str] | None = None
+
+
+ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 
 
 class Dialect:

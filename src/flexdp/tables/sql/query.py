@@ -17,10 +17,9 @@ counted one row per non-empty bucket, with its ``records``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypeAlias
 
 from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY, offsets
 from flexdp.buckets.base import Kind
@@ -29,7 +28,7 @@ from flexdp.buckets.width import Width
 from flexdp.tables.column import Column
 from flexdp.tables.counting import Axis, Counting, Units
 from flexdp.tables.sql.bucket_expressions import Step, search, step_of
-from flexdp.tables.sql.dialect import Dialect
+from flexdp.tables.sql.dialect import Dialect, ReadCell, Reading
 from flexdp.tables.where import derived_sql, test_sql
 
 __all__ = [
@@ -46,24 +45,6 @@ __all__ = [
 
 _LARGEST_MEAN = 1e307  # beyond this a sum of shares might overflow
 _SMALLEST_SHARED = 1e-280  # a share of anything larger is still a normal double
-
-
-class Reading(NamedTuple):
-    """A cell read as a kind: an expression over the source, NULL where the cell is not of that kind.
-
-    Numbers are doubles, dates are days and datetimes microseconds since 1970-01-01; ``wide`` integers may exceed
-    64 bits, and ``day`` is the cell itself where it is a DATE that can be compared with one. ``apart`` is the value
-    without its range test, an expression that raises no error for any cell, and that test, which costs less as a filter
-    than in a CASE.
-    """
-
-    value: str
-    wide: bool = False
-    day: str = ""
-    apart: tuple[str, str] | None = None
-
-
-ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 
 
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:

@@ -18,8 +18,7 @@ from flexdp.tables.where.pattern import pieces
 from flexdp.tables.where.tree import kind_of
 
 if TYPE_CHECKING:  # whose patterns are written here
-    from flexdp.tables.sql.dialect import Dialect
-    from flexdp.tables.sql.query import ReadCell
+    from flexdp.tables.sql.dialect import Dialect, ReadCell
 
 __all__ = ["derived_sql", "test_sql"]
 
