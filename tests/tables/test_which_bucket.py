@@ -262,14 +262,6 @@ def test_a_boolean_is_its_own_key() -> None:
     )
 
 
-def test_where_no_filter_leaves_records_out_those_without_a_key_are_not_counted() -> None:
-    """Spark tests values in the key: a bucket is counted by its keys, and that of NULL, which has none, left out."""
-    shown = flexdp.query(pa.table({"x": [1.0]}), "x", width=5, bounds=(0, 20), dialect="spark")
-    assert "WHERE" not in shown and "count(*)" not in shown
-    assert "SELECT b0, count(b0) AS records\n" in shown
-    assert shown.endswith("GROUP BY b0\nHAVING count(b0) > 0")
-
-
 def test_rows_of_a_driver_become_columns_of_the_same_types_whatever_they_hold() -> None:
     """Texts, and integers that come as texts, are objects; other keys and counts are integers, also if one misses."""
     names = ["b0", "b1", "b2", "records"]

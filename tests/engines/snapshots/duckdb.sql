@@ -48,7 +48,7 @@ GROUP BY b0;
 SELECT b0, count(*) AS records
 FROM (
   SELECT floor(v0 / 5.0e0) AS b0
-  FROM (SELECT v0 + ((f0) - (f0)) AS v0 FROM (SELECT CAST("age" AS DOUBLE) AS v0, CAST("cost" AS DOUBLE) AS f0 FROM source WHERE (((CAST("cost" AS DOUBLE)) < 50.0e0) AND ((TRY_CAST("ward" AS VARCHAR)) COLLATE "C" <> 'B' AND strlen(TRY_CAST("ward" AS VARCHAR)) <= 65536))) AS n) AS t
+  FROM (SELECT CAST("age" AS DOUBLE) AS v0 FROM source WHERE (((CAST("cost" AS DOUBLE)) < 50.0e0 AND (CAST("cost" AS DOUBLE)) - (CAST("cost" AS DOUBLE)) = 0e0) AND ((TRY_CAST("ward" AS VARCHAR)) COLLATE "C" <> 'B' AND strlen(TRY_CAST("ward" AS VARCHAR)) <= 65536))) AS t
   WHERE v0 BETWEEN -1.125899906842624e+16 AND 1.125899906842624e+16
 ) AS k
 GROUP BY b0;

@@ -1,30 +1,29 @@
 -- numbers between bounds
-SELECT b0, count(b0) AS records
+SELECT b0, count(*) AS records
 FROM (
-  SELECT CASE WHEN v0 / 5.0D BETWEEN 0.0D AND 23.0D THEN floor(v0 / 5.0D) WHEN v0 BETWEEN 0.0D AND 1.7976931348623157e+308D THEN CAST(23 AS BIGINT) WHEN v0 BETWEEN -1.7976931348623157e+308D AND 0.0D THEN CAST(0 AS BIGINT) END AS b0
+  SELECT least(floor((greatest(least(v0, 120.0D), 0.0D) - 0.0D) / 5.0D), CAST(23 AS BIGINT)) AS b0
   FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source) AS t
+  WHERE v0 BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D
 ) AS k
-GROUP BY b0
-HAVING count(b0) > 0;
+GROUP BY b0;
 
 -- numbers between bounds on both sides of zero
-SELECT b0, count(b0) AS records
+SELECT b0, count(*) AS records
 FROM (
-  SELECT CASE WHEN v0 / 5.0D BETWEEN -10.0D AND 9.0D THEN floor(v0 / 5.0D) + 10 WHEN v0 BETWEEN -50.0D AND 1.7976931348623157e+308D THEN CAST(19 AS BIGINT) WHEN v0 BETWEEN -1.7976931348623157e+308D AND -50.0D THEN CAST(0 AS BIGINT) END AS b0
+  SELECT least(floor(greatest(least(v0, 50.0D), -50.0D) / 5.0D) + 10, CAST(19 AS BIGINT)) AS b0
   FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source) AS t
+  WHERE v0 BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D
 ) AS k
-GROUP BY b0
-HAVING count(b0) > 0;
+GROUP BY b0;
 
 -- declared groups
-SELECT b0, b1, count(b1) AS records
+SELECT b0, b1, count(*) AS records
 FROM (
-  SELECT v0 AS b0, CASE WHEN v1 BETWEEN -1.125899906842624e+16D AND 1.125899906842624e+16D THEN floor(v1 / 5.0D) END AS b1
+  SELECT v0 AS b0, floor(v1 / 5.0D) AS b1
   FROM (SELECT CASE WHEN is_valid_utf8(`ward`) THEN `ward` END AS v0, CAST(`age` AS DOUBLE) AS v1 FROM source) AS t
-  WHERE octet_length(v0) <= 65536 AND v0 IN ('A', CAST(X'6F2763' AS STRING))
+  WHERE octet_length(v0) <= 65536 AND v1 BETWEEN -1.125899906842624e+16D AND 1.125899906842624e+16D AND v0 IN ('A', CAST(X'6F2763' AS STRING))
 ) AS k
-GROUP BY b0, b1
-HAVING count(b1) > 0;
+GROUP BY b0, b1;
 
 -- integers on an open domain
 SELECT b0, count(*) AS records
@@ -36,13 +35,13 @@ FROM (
 GROUP BY b0;
 
 -- numbers filtered by another
-SELECT b0, count(b0) AS records
+SELECT b0, count(*) AS records
 FROM (
-  SELECT CASE WHEN v0 BETWEEN -1.125899906842624e+16D AND 1.125899906842624e+16D THEN floor(v0 / 5.0D) END AS b0
+  SELECT floor(v0 / 5.0D) AS b0
   FROM (SELECT CAST(`age` AS DOUBLE) AS v0 FROM source WHERE (((CAST(`cost` AS DOUBLE)) < 50.0D AND (CAST(`cost` AS DOUBLE)) BETWEEN -1.7976931348623157e+308D AND 1.7976931348623157e+308D) AND ((CASE WHEN is_valid_utf8(`ward`) THEN `ward` END) <> 'B' AND octet_length(CASE WHEN is_valid_utf8(`ward`) THEN `ward` END) <= 65536))) AS t
+  WHERE v0 BETWEEN -1.125899906842624e+16D AND 1.125899906842624e+16D
 ) AS k
-GROUP BY b0
-HAVING count(b0) > 0;
+GROUP BY b0;
 
 -- edges, filtered by another number
 SELECT b0, count(*) AS records

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 
 from flexdp.buckets.base import LARGEST_DOUBLE, LARGEST_INTEGER, SMALLEST_NORMAL
@@ -23,7 +22,7 @@ from flexdp.errors import InputError, P
 from flexdp.tables.counting import Axis
 from flexdp.tables.sql.dialect import Dialect, Lookup
 
-__all__ = ["Step", "search", "step_of", "tested_in_key"]
+__all__ = ["Step", "search", "step_of"]
 
 _SURE = 1e-6  # distance from a whole number beyond which a logarithm is trusted without comparing
 
@@ -33,8 +32,7 @@ class Step:
     """The bucket of one column, over its cells ``v{i}``: the condition ``where`` and the expression ``key``.
 
     ``layers`` are columns to compute first, one after another, each with its join; ``after`` is applied to the keys
-    once they are counted; ``wide`` keys leave the engine as texts. If ``where`` is empty, the key is NULL for records
-    that do not count.
+    once they are counted; ``wide`` keys leave the engine as texts.
     """
 
     where: str
@@ -110,30 +108,6 @@ def _quotient(d: Dialect, v: str, buckets: Width) -> str:
 def _clamped(d: Dialect, key: str, last: int) -> str:
     """Clamp the index of a bucket to the existing ones; NaN, which compares greater than any number here, has none."""
     return f"CASE WHEN NOT isnan({key}) THEN {d.greatest(d.least(key, d.double(last)), d.double(0.0))} END"
-
-
-def tested_in_key(d: Dialect, v: str, buckets: Width) -> Step:
-    """Return a bucket without a filter: the key of a value outside is NULL, and most values inside pass one test."""
-    quotient = _quotient(d, v, buckets) if buckets.origin else d.over(v, float(buckets.width))
-    cases: list[tuple[str, float | Fraction, float | Fraction, str]]
-    if buckets.bounds is None:
-        cases = [(v, -buckets.reach, buckets.reach, d.floor(quotient))]
-    else:
-        lower, upper = buckets.bounds
-        last, zero = (buckets.count or 1) - 1, buckets.zero or 0
-        start = f" + {zero}" if zero else ""
-        if buckets.outside == "drop":
-            cases = [(v, lower, upper, d.floor(d.least(quotient, d.double(last - zero))) + start)]
-        else:
-            cases = [
-                (quotient, -zero, last - zero, d.floor(quotient) + start),
-                (v, lower, LARGEST_DOUBLE, d.as_integer(str(last))),
-                (v, -LARGEST_DOUBLE, lower, d.as_integer("0")),
-            ]
-    tests = (
-        f"WHEN {tested} BETWEEN {d.double(low)} AND {d.double(high)} THEN {index}" for tested, low, high, index in cases
-    )
-    return Step(where="", key=f"CASE {' '.join(tests)} END")
 
 
 def _whole(d: Dialect, v: str, wide: bool) -> str:

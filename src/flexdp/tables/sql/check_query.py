@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from flexdp.buckets.base import Kind
@@ -94,16 +94,24 @@ def in_parts(wanted: Sequence[Wanted]) -> list[list[int]]:
     by_column: dict[str | None, list[int]] = {}
     for place, each in enumerate(wanted):
         by_column.setdefault(each.column.name, []).append(place)
-    parts: list[list[int]] = []
+
+    def size(places: list[int]) -> int:
+        return sum(_EXPLAINED if wanted[place].explained else 1 for place in places)
+
+    return [[place for places in part for place in places] for part in _packed(by_column.values(), size, _LARGEST)]
+
+
+def _packed(items: Iterable[list[int]], size: Callable[[list[int]], int], most: int) -> list[list[list[int]]]:
+    """Fill groups one after another; an item that is too large is a group of its own."""
+    groups: list[list[list[int]]] = []
     room = 0
-    for places in by_column.values():
-        size = sum(_EXPLAINED if wanted[place].explained else 1 for place in places)
-        if size > room:
-            parts.append([])
-            room = _LARGEST
-        parts[-1] += places
-        room -= size
-    return parts
+    for item in items:
+        if size(item) > room:
+            groups.append([])
+            room = most
+        groups[-1].append(item)
+        room -= size(item)
+    return groups
 
 
 def in_blocks(wanted: Sequence[Wanted]) -> list[list[list[int]]]:
@@ -111,16 +119,7 @@ def in_blocks(wanted: Sequence[Wanted]) -> list[list[list[int]]]:
 
     The engine holds memory for each column that it copies, in each of its threads.
     """
-    blocks: list[list[list[int]]] = []
-    room = 0
-    for part in in_parts(wanted):
-        size = len({wanted[place].column.name for place in part})
-        if size > room:
-            blocks.append([])
-            room = _MOST_COPIED
-        blocks[-1].append(part)
-        room -= size
-    return blocks
+    return _packed(in_parts(wanted), lambda part: len({wanted[place].column.name for place in part}), _MOST_COPIED)
 
 
 def joined(parts: Sequence[Sequence[int]], found: Sequence[Inspected]) -> Inspected:
@@ -157,13 +156,8 @@ def served_check_query(table: str, parts: Sequence[tuple[str, str, Kind]], diale
     counts = ["COUNT(*)"]
     for raw, value, kind in parts:
         fits = f"({value}) IS NOT NULL"
-        fits = (
-            dialect.finite(value)
-            if kind == "number"
-            else f"{fits} AND {dialect.is_short(value)}"
-            if kind == "text"
-            else fits
-        )
+        if kind in ("number", "text"):
+            fits = dialect.finite(value) if kind == "number" else f"{fits} AND {dialect.is_short(value)}"
         counts.append(f"SUM(CASE WHEN {fits} THEN 1 ELSE 0 END)")
         counts.append(f"SUM(CASE WHEN {fits} THEN 0 WHEN {raw} IS NULL THEN 1 ELSE 0 END)")
     return f"SELECT {', '.join(counts)}\nFROM {table}"

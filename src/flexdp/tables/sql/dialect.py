@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from flexdp.buckets.base import LARGEST_DOUBLE, LONGEST_TEXT
+from flexdp.buckets.base import LARGEST_DOUBLE, LONGEST_TEXT, Kind
+from flexdp.tables.column import Column
 from flexdp.tables.where.pattern import ESCAPE, in_sql
 
-__all__ = ["Dialect", "Lookup"]
+__all__ = ["Dialect", "Lookup", "ReadCell", "Reading"]
 
 
 class Lookup(NamedTuple):
@@ -22,6 +23,24 @@ class Lookup(NamedTuple):
 
     at: Callable[[str], str]
     join: str = ""
+
+
+class Reading(NamedTuple):
+    """A cell read as a kind: an expression over the source, NULL where the cell is not of that kind.
+
+    Numbers are doubles, dates are days and datetimes microseconds since 1970-01-01; ``wide`` integers may exceed
+    64 bits, and ``day`` is the cell itself where it is a DATE that can be compared with one. ``apart`` is the value
+    without its range test, an expression that raises no error for any cell, and that test, which costs less as a filter
+    than in a CASE.
+    """
+
+    value: str
+    wide: bool = False
+    day: str = ""
+    apart: tuple[str, str] | None = None
+
+
+ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
 
 
 class Dialect:
@@ -37,13 +56,13 @@ class Dialect:
     divides_wide = True  # divides those exactly
     has_grouping_sets = True  # can make several counts in one pass
     holds_nul = True  # texts may contain NUL
+    # Without it SQLite counts months 8 times as long, and relative widths for minutes.
     fence = " OFFSET 0"  # keeps the planner from inlining an inner SELECT, which would compute its columns many times
-    branches = 2  # per node of a search tree; more branches nest less deeply
-    clamps_quotient = False  # an overflowing quotient is infinite instead of an error, so it can be clamped itself
-    clamps_after = False  # clamping rows is expensive: clamp the buckets instead, after counting
+    branches = 2  # per node of a search tree: more nest less deeply, which some parsers limit
+    clamps_quotient = False  # clamps the double itself, because least takes no integer beside a double
+    trusts_statistics = False  # of files: values of ranks are then tested after they are read, which costs less
+    clamps_after = False  # clamps buckets after counting instead of rows: 2.1 times faster on DuckDB with bounds
     probes = "JOIN"  # joins a long table to a short one, which is the one to look up in
-    trusts_statistics = False  # skips a test that all values pass according to the statistics of a file
-    tests_in_key = False  # a filter costs more than a NULL key for records that do not count
 
     def identifier(self, name: str) -> str:
         """Return a quoted column or table name."""
@@ -102,6 +121,11 @@ class Dialect:
         """Divide a non-negative integer by a positive one, rounding down."""
         return f"div({expression}, {divisor})" if wide else f"({expression}) / {divisor}"
 
+    def floored(self, expression: str, divisor: int) -> str:
+        """Divide an integer of either sign by a positive one, rounding down."""
+        up, down = self.quotient(expression, divisor), self.quotient(f"-1 - {expression}", divisor)
+        return f"CASE WHEN {expression} >= 0 THEN {up} ELSE -1 - {down} END"
+
     def least(self, first: str, second: str) -> str:
         return f"least({first}, {second})"
 
@@ -123,10 +147,6 @@ class Dialect:
     def finite(self, expression: str) -> str:
         """Test that a double is neither missing, NaN nor infinite, whatever an optimiser believes about it."""
         return f"({expression}) BETWEEN {self.double(-LARGEST_DOUBLE)} AND {self.double(LARGEST_DOUBLE)}"
-
-    def zero_if_finite(self, expression: str) -> str:
-        """Return zero for a finite double, NaN for NaN and infinities, whatever an optimiser believes about it."""
-        return f"({expression}) - ({expression})"
 
     def compared(self, text: str) -> str:
         """Return what texts are compared by: their bytes in UTF-8, whatever the collation."""

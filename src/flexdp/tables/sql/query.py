@@ -17,10 +17,9 @@ counted one row per non-empty bucket, with its ``records``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypeAlias
 
 from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY, offsets
 from flexdp.buckets.base import Kind
@@ -28,9 +27,9 @@ from flexdp.buckets.exact import Exact
 from flexdp.buckets.width import Width
 from flexdp.tables.column import Column
 from flexdp.tables.counting import Axis, Counting, Units
-from flexdp.tables.sql.bucket_expressions import Step, search, step_of, tested_in_key
-from flexdp.tables.sql.dialect import Dialect
-from flexdp.tables.where import ReadColumn, derived_sql, test_sql, tree
+from flexdp.tables.sql.bucket_expressions import Step, search, step_of
+from flexdp.tables.sql.dialect import Dialect, ReadCell, Reading
+from flexdp.tables.where import derived_sql, test_sql
 
 __all__ = [
     "ReadCell",
@@ -48,27 +47,9 @@ _LARGEST_MEAN = 1e307  # beyond this a sum of shares might overflow
 _SMALLEST_SHARED = 1e-280  # a share of anything larger is still a normal double
 
 
-class Reading(NamedTuple):
-    """A cell read as a kind: an expression over the source, NULL where the cell is not of that kind.
-
-    Numbers are doubles, dates are days and datetimes microseconds since 1970-01-01; ``wide`` integers may exceed
-    64 bits, and ``day`` is the cell itself where it is a DATE that can be compared with one. ``apart`` is the value
-    without its range test, an expression that raises no error for any cell, and that test, which costs less as a filter
-    than in a CASE.
-    """
-
-    value: str
-    wide: bool = False
-    day: str = ""
-    apart: tuple[str, str] | None = None
-
-
-ReadCell: TypeAlias = Callable[[Column, Kind], Reading]
-
-
 def count_query(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> str:
     """Write the query of one count: columns ``b0, b1, …`` and ``records``, one row per non-empty bucket."""
-    keyed, steps = _records(source, counting, dialect, read, keys_may_be_nan=True)
+    keyed, steps = _records(source, counting, dialect, read)
     return _counted(keyed, steps, counting, dialect) + dialect.ending
 
 
@@ -84,42 +65,16 @@ def wide_values(counting: Counting, read: ReadCell) -> bool:
     return (axis.column.derived is None or axis.kind == "integer") and _read_axis(axis, read).wide
 
 
-def _records(
-    source: str, counting: Counting, dialect: Dialect, read: ReadCell, *, keys_may_be_nan: bool = False
-) -> tuple[str, Sequence[Step]]:
-    """Write the query of the keys of all records that count, with the unit of each if there are units.
-
-    If ``keys_may_be_nan``, records that do not count may be kept, with NaN as a key.
-    """
+def _records(source: str, counting: Counting, dialect: Dialect, read: ReadCell) -> tuple[str, Sequence[Step]]:
+    """Write the query of the keys of all records that count, with the unit of each if there are units."""
     units, d = counting.units, dialect
     read = with_derived(read, d)
-    readings = [_read_axis(axis, read) for axis in counting.axes]
-    cells = [
-        f"{_cell(d, axis, reading, per_row=units is not None)} AS v{i}"
-        for i, (axis, reading) in enumerate(zip(counting.axes, readings, strict=True))
-    ]
+    cells, steps = _cells_and_steps(counting.axes, d, read, per_row=units is not None)
     if units is not None:
         cells.append(f"{_unit(units, d, read)} AS u")
-    steps = [
-        step_of(d, i, axis, reading.wide, per_row=units is not None)
-        for i, (axis, reading) in enumerate(zip(counting.axes, readings, strict=True))
-    ]
-    value = counting.axes[-1].buckets
-    if d.tests_in_key and units is None and len(counting.values) == 1 and isinstance(value, Width) and not value.whole:
-        steps[-1] = tested_in_key(d, f"v{len(steps) - 1}", value)
-    unchecked = _left_to_key(counting, d) if keys_may_be_nan else ()
-    # Where a number is NaN, the key of its own column is NaN anyway.
-    divided = [ReadColumn(axis.column, axis.kind) for axis in counting.axes if _is_divided(axis)]
-    tested = [read(each.column, each.kind).value for each in unchecked if each not in divided]
-    selected = f"SELECT {', '.join([*cells, *(f'{number} AS f{i}' for i, number in enumerate(tested))])}"
-    selected += f" FROM {filtered(source, counting, d, read, unchecked)}"
-    if tested:
-        place = next(i for i, axis in enumerate(counting.axes) if _is_divided(axis))
-        noughts = " + ".join(f"({d.zero_if_finite(f'f{i}')})" for i in range(len(tested)))
-        columns = [f"v{i} + {noughts} AS v{i}" if i == place else f"v{i}" for i in range(len(cells))]
-        selected = f"SELECT {', '.join(columns)} FROM ({selected}) AS n"
+    selected = f"SELECT {', '.join(cells)} FROM {filtered(source, counting, d, read)}"
     rows = _local(selected, counting.axes, d, others=["u"] if units is not None else [])
-    tests = [step.where for step in steps if step.where]
+    tests = [step.where for step in steps]
     if units is not None:
         tests.append(_has_unit(units, d))
         if units.per_unit == "mean":
@@ -137,17 +92,9 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     """
     d, read = dialect, with_derived(read, dialect)
     axes = [(p, axis) for p, counting in enumerate(countings) for axis in counting.axes]
-    readings = [_read_axis(axis, read) for _, axis in axes]
-    cells = ", ".join(
-        f"{_cell(d, axis, reading, per_row=True)} AS v{i}"
-        for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
-    )
-    selected = f"SELECT {cells} FROM {filtered(source, countings[0], d, read)}"  # one filter for all counts
+    cells, steps = _cells_and_steps([axis for _, axis in axes], d, read, per_row=True)
+    selected = f"SELECT {', '.join(cells)} FROM {filtered(source, countings[0], d, read)}"  # one filter for all counts
     rows = _local(selected, [axis for _, axis in axes], d)
-    steps = [
-        step_of(d, i, axis, reading.wide, per_row=True)
-        for i, ((_, axis), reading) in enumerate(zip(axes, readings, strict=True))
-    ]
     tests = [step.where for step in steps]
     start = 0
     for counting in countings:
@@ -159,9 +106,7 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
         for i, test in enumerate(tests)
     )
     keyed = f"(SELECT {inner} FROM ({rows}) AS t) AS t"
-    for columns, join in (layer for step in steps for layer in step.layers):
-        added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-        keyed = f"(SELECT *, {added} FROM {keyed}{d.fence}) AS t{join}"
+    keyed = _layered(keyed, steps, d)
     places = [sum(1 for q, _ in axes[:i] if q == p) for i, (p, _) in enumerate(axes)]
     names = [f"c{p}_b{place}" for (p, _), place in zip(axes, places, strict=True)]
     # The key of a missing cell is missing: an ELSE branch would give it a bucket. A cell that is its own key has none.
@@ -182,24 +127,25 @@ def together_query(source: str, countings: Sequence[Counting], dialect: Dialect,
     )
 
 
-def filtered(
-    source: str, counting: Counting, d: Dialect, read: ReadCell, unchecked: Collection[ReadColumn] = ()
-) -> str:
-    """Return the source with the test of the records that count, before units are bounded.
-
-    Records in which one of the ``unchecked`` numbers is NaN or infinite may pass.
-    """
-    return source if counting.where is None else f"{source} WHERE {test_sql(counting.where.test, d, read, unchecked)}"
+def _cells_and_steps(
+    axes: Sequence[Axis], d: Dialect, read: ReadCell, *, per_row: bool
+) -> tuple[list[str], list[Step]]:
+    readings = [(i, axis, _read_axis(axis, read)) for i, axis in enumerate(axes)]
+    cells = [f"{_cell(d, axis, reading, per_row=per_row)} AS v{i}" for i, axis, reading in readings]
+    return cells, [step_of(d, i, axis, reading.wide, per_row=per_row) for i, axis, reading in readings]
 
 
-def _left_to_key(counting: Counting, d: Dialect) -> tuple[ReadColumn, ...]:
-    """Return the numbers that the filter need not test, because NaN shows in a key.
+def _layered(rows: str, steps: Sequence[Step], d: Dialect) -> str:
+    """Compute intermediate columns, each in a SELECT of its own."""
+    for columns, join in (layer for step in steps for layer in step.layers):
+        added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
+        rows = f"(SELECT *, {added} FROM {rows}{d.fence}) AS t{join}"
+    return rows
 
-    On an engine that trusts statistics, such a test costs more than a zero, or NaN, that is added to the key's number.
-    """
-    if counting.where is None or counting.units is not None or not d.trusts_statistics:
-        return ()
-    return tree.needed_numbers(counting.where.test) if any(map(_is_divided, counting.axes)) else ()
+
+def filtered(source: str, counting: Counting, d: Dialect, read: ReadCell) -> str:
+    """Return the source with the test of the records that count, before units are bounded."""
+    return source if counting.where is None else f"{source} WHERE {test_sql(counting.where.test, d, read)}"
 
 
 def with_derived(read: ReadCell, d: Dialect) -> ReadCell:
@@ -248,16 +194,13 @@ def _by_clock(i: int, axis: Axis) -> str:
 def _shown(d: Dialect, i: int, axis: Axis) -> str:
     shown = f"v{i}"
     if axis.kind == "date":
-        up, down = d.quotient(f"v{i}", MICROS_PER_DAY), d.quotient(f"-1 - v{i}", MICROS_PER_DAY)
-        shown = f"CASE WHEN v{i} >= 0 THEN {up} ELSE -1 - {down} END"
+        shown = d.floored(shown, MICROS_PER_DAY)
     return f"CASE WHEN v{i} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME} THEN {shown} END"
 
 
 def _keyed(rows: str, tests: Sequence[str], steps: Sequence[Step], d: Dialect, *, with_units: bool) -> str:
     inner = f"({rows}) AS t" + (f"\n  WHERE {' AND '.join(tests)}" if tests else "")
-    for columns, join in (layer for step in steps for layer in step.layers):
-        added = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-        inner = f"(SELECT *, {added} FROM {inner}{d.fence}) AS t{join}"
+    inner = _layered(inner, steps, d)
     keys = [f"{step.key} AS b{i}" for i, step in enumerate(steps)] + (["u"] if with_units else [])
     return f"SELECT {', '.join(keys)}\n  FROM {inner}"
 
@@ -270,11 +213,7 @@ def _counted(keyed: str, steps: Sequence[Step], counting: Counting, d: Dialect) 
     if counting.units is not None:
         bounded = _bounded(bounded, steps, counting, counting.units, d)
     names = ", ".join(keys)
-    number, having = "count(*)", ""
-    if not steps[-1].where:  # a condition on the key would be tested on every row, the number only once a bucket
-        number = f"count({keys[-1]})"
-        having = f"\nHAVING {number} > 0"
-    counted = f"SELECT {names}, {number} AS records\nFROM (\n  {bounded}\n) AS k\nGROUP BY {names}{having}"
+    counted = f"SELECT {names}, count(*) AS records\nFROM (\n  {bounded}\n) AS k\nGROUP BY {names}"
     if counting.units is None and any(step.after for step in steps):
         # Clamping each row would double the cost of counting: clamp the few buckets instead.
         clamped = [f"{step.after(key) if step.after else key} AS {key}" for key, step in zip(keys, steps, strict=True)]
@@ -368,13 +307,8 @@ def _among(groups: Sequence[Axis], declared: Sequence[tuple[object, ...]], d: Di
     literals = [[literal(value, d) for value in group] for group in possible]
     if len(groups) == 1:
         return f"{names[0]} IN ({', '.join(group[0] for group in literals)})"
-    return (
-        "("
-        + " OR ".join(
-            "(" + " AND ".join(f"{n} = {v}" for n, v in zip(names, group, strict=True)) + ")" for group in literals
-        )
-        + ")"
-    )
+    same = (" AND ".join(f"{n} = {v}" for n, v in zip(names, group, strict=True)) for group in literals)
+    return "(" + " OR ".join(f"({each})" for each in same) + ")"
 
 
 def literal(value: object, d: Dialect) -> str:

@@ -20,7 +20,6 @@ import datetime as dt
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from functools import partial
 from typing import TypeAlias
 
@@ -31,7 +30,7 @@ from flexdp.tables.column import Column, refuse_misread
 from flexdp.tables.where import tree
 from flexdp.tables.where.literals import a_kind, datetime_of, literal_kind
 from flexdp.tables.where.tree import declared_names, is_reading, kind_of, outcomes, shown_names, sides_of, text_of, walk
-from flexdp.tables.written import DateFormat, may_be_typed
+from flexdp.tables.written import may_be_typed
 
 __all__ = ["Kinds", "Lookup"]
 
@@ -47,13 +46,9 @@ class Kinds:
     """The columns that a tree names; ``known`` are kinds of columns that are read anyway, ``zoned`` with an offset."""
 
     def __init__(
-        self,
-        parameter: str,
-        lookup: Lookup,
-        known: Mapping[str | None, Kind],
-        node: tree.Node,
+        self, parameter: str, lookup: Lookup, known: Mapping[str | None, Kind], node: tree.Node,
         zoned: Collection[str | None] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._refused = partial(InputError, parameter)
         self._lookup, self._known = lookup, known
         self._columns: dict[str, Column] = {}
@@ -77,11 +72,11 @@ class Kinds:
             except InputError as refusal:
                 found = refusal
             if name not in self._columns:  # outside the handler, so that the error has no cause
-                remedy = found.remedy
+                remedy = found.remedy if isinstance(found.remedy, tuple) else (found.remedy,)
                 if name.lower() in ("nan", "inf", "infinity"):
-                    remedy = f"{name} is treated as a missing value. Write IS NULL, or IS NOT NULL."
+                    remedy = (f"{name} is treated as a missing value. Write IS NULL, or IS NOT NULL.",)
                 elif spelled(remedy).startswith("Check"):
-                    remedy = (*(remedy if isinstance(remedy, tuple) else (remedy,)), _QUOTES)
+                    remedy = (*remedy, _QUOTES)
                 raise self._refused(found.rule, given=found.given, remedy=remedy)
         return self._columns[name]
 
@@ -97,8 +92,7 @@ class Kinds:
             group = [each for value in values for each in outcomes(value)]
             names = [each.name for each in group if isinstance(each, tree.Name) and self._is_sought(each.name)]
             kinds = self._kinds_of(group) | (set() if kind is None else {kind})
-            if kind == "number" and kinds & _TIMES:
-                kinds.discard("number")  # of times, differences are computed
+            kinds -= {"number"} if kind == "number" and kinds & _TIMES else set()  # of times, differences are computed
             if any(isinstance(each, tree.Literal) and _has_offset(each) for each in group):
                 self._offsets.update(name for name in _names_in(group) if self._column(name).may_be_zoned)
             for name in names:
@@ -109,8 +103,7 @@ class Kinds:
             changed = False
             for names in groups:
                 open_ones = [name for name in names if self._is_untold(name)]
-                kinds = {kind for name in names if name not in open_ones for kind in self._kinds_told(name)}
-                if kinds:
+                if kinds := {kind for name in names if name not in open_ones for kind in self._kinds_told(name)}:
                     self._wanted.update((name, set(kinds)) for name in open_ones)
                     changed |= bool(open_ones)
 
@@ -122,10 +115,9 @@ class Kinds:
         kinds: set[Kind] = set()
         texts = []
         for each in group:
-            if isinstance(each, tree.Literal) and isinstance(each.value, str):
-                texts.append(each.value)
-            elif isinstance(each, tree.Literal):
-                kinds.add(literal_kind(each.value))
+            if isinstance(each, tree.Literal):
+                texts += [each.value] if isinstance(each.value, str) else []
+                kinds |= {literal_kind(each.value)} - {"text"}
             elif is_reading(each):
                 kinds.add(_wider(kind_of(self.declared(each))))
             elif isinstance(each, tree.Call) and each.function == "date":  # the day of datetime(x)
@@ -215,12 +207,12 @@ class Kinds:
             )
         told = self._told.get(name, set())
         if len(told) == 1:
-            return self._read(column, next(iter(told)))
+            return self._read(column, *told)
         wanted = self._wanted.get(name, set()) | told
         kinds = wanted or {self._known.get(name) or "text"}
         if kinds == {"integer", "number"}:
             kinds = {"integer"}
-        if kinds == {"date", "datetime"} or (name in self._offsets and kinds == {"date"}):
+        if kinds == _TIMES or (name in self._offsets and kinds == {"date"}):
             kinds = {"datetime"}
         if tested and wanted and kinds <= _TIMES and column.may_be_dated and name not in self._offsets:
             return self._read(column, "datetime")
@@ -231,8 +223,7 @@ class Kinds:
                 remedy="Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes, or say "
                 "each time how it is read: number(x), date(x), text(x).",
             )
-        (kind,) = kinds
-        return self._read(column, kind, released=not wanted)
+        return self._read(column, *kinds, released=not wanted)
 
     # ---- comparisons of columns that declare no type, which are probably mistakes
 
@@ -241,28 +232,32 @@ class Kinds:
 
         In text files, those that are equal are equal texts.
         """
+        names = self._all_names(left, right, self._is_untold)
         equal = op in ("=", "<>")
-        found = [*outcomes(left), *outcomes(right)]
-        names = [each.name for each in found if isinstance(each, tree.Name) and self._is_untold(each.name)]
-        if len(names) < len(found) or (equal and not any(map(self.is_open, names))):
-            return
-        first, *_, last = map(_shown, names)
-        raise self._refused(
-            f": {first} and {last} declare no type, so nothing tells how they are {'compared' if equal else 'ordered'}",
-            remedy=f"Write number({first}) {op} number({last}), date(…) for dates, or text(…) for "
-            f"{'texts' if equal else 'the order of texts'}.",
-        )
+        if names and (not equal or any(map(self.is_open, names))):
+            first, *_, last = map(_shown, names)
+            how = "compared" if equal else "ordered"
+            raise self._refused(
+                f": {first} and {last} declare no type, so nothing tells how they are {how}",
+                remedy=f"Write number({first}) {op} number({last}), date(…) for dates, or text(…) for "
+                f"{'texts' if equal else 'the order of texts'}.",
+            )
 
     def check_difference(self, left: tree.Value, right: tree.Value) -> None:
         """Refuse a difference of columns that may be one of numbers or of times, as nothing but the cells tells."""
-        found = [*outcomes(left), *outcomes(right)]
-        names = [each.name for each in found if isinstance(each, tree.Name) and not self._is_shown(each.name)]
-        if len(names) == len(found) and any(self._column(name).mixed for name in names):
+        names = self._all_names(left, right, lambda name: not self._is_shown(name))
+        if any(self._column(name).mixed for name in names):
             first, *_, last = map(_shown, names)
             raise self._refused(
                 f": {first} and {last} declare no type, so nothing tells what their difference is",
                 remedy=f"Write number({first}) - number({last}), or date(…) or datetime(…) for times.",
             )
+
+    def _all_names(self, left: tree.Value, right: tree.Value, test: Callable[[str], bool]) -> list[str]:
+        """Return the columns that two values are; none unless every outcome is one that passes a test."""
+        found = [*outcomes(left), *outcomes(right)]
+        names = [each.name for each in found if isinstance(each, tree.Name) and test(each.name)]
+        return names if len(names) == len(found) else []
 
     def _is_shown(self, name: str) -> bool:
         """Tell whether more than a difference, which may be one of numbers or of dates, tells how a column is read."""
@@ -282,14 +277,13 @@ class Kinds:
         if kind != "text":
             return
         open_ones = [each.name for each in outcomes(left) if isinstance(each, tree.Name) and self._is_sought(each.name)]
-        if not equal and open_ones and texts:
-            what, instead = _meant(texts[0], self._column(open_ones[0]))
-            if what:
-                raise self._refused(
-                    f": {self._column(open_ones[0]).label} declares no type, and the order of texts is not that of "
-                    f"{what}s; {safe_repr(texts[0])} is a {what} in quotes",
-                    remedy=f"Write {instead}, or text({_shown(open_ones[0])}) if the order of texts is meant.",
-                )
+        what, instead = _meant(texts[0], self._column(open_ones[0])) if texts and open_ones and not equal else ("", "")
+        if what:
+            raise self._refused(
+                f": {self._column(open_ones[0]).label} declares no type, and the order of texts is not that of "
+                f"{what}s; {safe_repr(texts[0])} is a {what} in quotes",
+                remedy=f"Write {instead}, or text({_shown(open_ones[0])}) if the order of texts is meant.",
+            )
         column = next((each for each in columns if each.inferred), None)
         typed = next(filter(may_be_typed, texts), None)
         if column is not None and typed is not None:
@@ -311,12 +305,10 @@ def _together(node: tree.Node) -> Iterator[tuple[Sequence[tree.Value], Kind | No
     for each in walk(node):
         if sides := sides_of(each):
             yield sides, None
-        elif isinstance(each, tree.Like):
-            yield (each.value,), "text"
+        elif isinstance(each, tree.Like | tree.Negative):
+            yield (each.value,), "text" if isinstance(each, tree.Like) else "number"
         elif isinstance(each, tree.Arithmetic):
             yield (each.left, each.right), "number"
-        elif isinstance(each, tree.Negative):
-            yield (each.value,), "number"
         elif isinstance(each, tree.CaseWhen) or (isinstance(each, tree.Call) and each.function == "coalesce"):
             yield (each,), None
         elif isinstance(each, tree.Call) and not is_reading(each):
@@ -344,22 +336,14 @@ def _meant(text: str, column: Column) -> tuple[str, str]:
     if stamp is not None and (dates is None or dates.text.startswith(_IN_ORDER)):
         return "", ""
     if dates is not None and re.fullmatch(dates.pattern, text):
-        return "date", f"DATE '{_day(text, dates) or '2024-12-31'}'"
+        try:
+            return "date", f"DATE '{dt.datetime.strptime(text, dates.text).date()}'"
+        except ValueError:  # of no calendar
+            return "date", "DATE '2024-12-31'"
     if _NUMBER.fullmatch(text):
-        plain = len(text) < 20 and Decimal(text.strip()).is_finite()
-        return "number", f"{text.strip().removeprefix('+') if plain else 'it'} without quotes"
+        return "number", f"{text.strip().removeprefix('+') if len(text) < 20 else 'it'} without quotes"
     if re.fullmatch(column.written.number, text):
         return "number", "it without quotes and with a decimal point"
     if stamp is not None:
         return "date", f"DATE '{text}'" if len(text) == len("2024-12-31") else f"TIMESTAMP '{text}'"
     return ("date", "DATE '2024-12-31'") if _DAY.fullmatch(text) else ("", "")
-
-
-def _day(text: str, dates: DateFormat) -> str:
-    """Return the day of a text in a format of numbers, as DATE is written; empty if there is none."""
-    found = re.fullmatch(dates.pattern, text)
-    parts = dict(zip(dates.parts, found.groups(), strict=True)) if found else {}
-    try:
-        return dt.date(*(int(parts[name]) for name in ("year", "month", "day"))).isoformat()
-    except (KeyError, ValueError):
-        return ""

@@ -29,24 +29,19 @@ _TIME = re.compile(
 
 def day_of(text: str) -> dt.date | None:
     """Return a date written like 2024-12-31, or None."""
-    if not _DAY.fullmatch(text):
-        return None
     try:
-        return dt.date.fromisoformat(text)
+        return dt.date.fromisoformat(text) if _DAY.fullmatch(text) else None
     except ValueError:
         return None
 
 
 def datetime_of(text: str) -> dt.datetime | None:
     """Return a datetime written like 2024-12-31 18:30, in UTC where an offset follows, or None."""
-    day = day_of(text)
-    if day is not None:
-        return dt.datetime(day.year, day.month, day.day)
-    if not _TIME.fullmatch(text):
-        return None
+    if (day := day_of(text)) is not None:
+        return dt.datetime.combine(day, dt.time())
     try:
-        found = dt.datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-").replace(" Z", "Z"))
-        return found if found.tzinfo is None else found.astimezone(dt.UTC)
+        found = dt.datetime.fromisoformat(re.sub(" (?=[-+Z])", "", text)) if _TIME.fullmatch(text) else None
+        return found if found is None or found.tzinfo is None else found.astimezone(dt.UTC)
     except (ValueError, OverflowError):
         return None
 
@@ -65,16 +60,14 @@ class Literals:
         if kind in ("date", "datetime") and isinstance(value, str):
             value = day_of(value) if kind == "date" else datetime_of(value)
             if value is None:
-                raise self._refused(
-                    f": {safe_repr(node.value)} is not a {kind}", remedy="Dates are written '2024-12-31'."
-                )
+                raise self._refused(f": {safe_repr(node.value)} is not a {kind}", remedy="Write DATE '2024-12-31'.")
             held = kind
         if kind in ("integer", "number") and isinstance(value, Decimal):
             if float(value) in _INFINITE:
                 raise self._refused(": a number is too large")
             return Const(kind, float(value) + 0.0 if kind == "number" else exact(value))
         if kind == "datetime" and held in ("date", "datetime"):
-            stamp = value if isinstance(value, dt.datetime) else dt.datetime(value.year, value.month, value.day)
+            stamp = value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
             return Const(kind, self._micros(stamp, zoned))
         if held != kind:
             remedy = "Write texts in single quotes, dates as DATE '2024-12-31' and numbers without quotes."

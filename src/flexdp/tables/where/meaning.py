@@ -14,12 +14,15 @@ as in SQL: hence NOT changes the signs and is gone.
 from __future__ import annotations
 
 import datetime as dt
+import math
+import operator
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from typing import TypeVar, cast
 
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import LARGEST_INTEGER, Kind
@@ -30,12 +33,13 @@ from flexdp.tables.where.kinds import Kinds, Lookup
 from flexdp.tables.where.literals import Literals, a_kind, datetime_of, day_of, is_double, literal_kind, order_key
 from flexdp.tables.where.parse import parse_test, parse_value
 from flexdp.tables.where.possible import is_impossible
-from flexdp.tables.where.tree import columns_in, is_reading, kind_of, mapped, outcomes, results_of, text_of
+from flexdp.tables.where.tree import columns_in, is_reading, kind_of, mapped, outcomes, results_of, sides_of, text_of
 
 __all__ = ["HUGE", "LARGEST_TERM", "TINY", "Filter", "derived_column", "filter_of"]
 
 HUGE, TINY = 1e100, 1e-100  # arithmetic: beyond HUGE a number counts as missing, below TINY as zero
 LARGEST_TERM = 2**53  # arithmetic: integers beyond count as missing
+_COMPUTE = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _AROUND = ", or write month(day) >= 11 OR month(day) <= 2 for a range that spans the turn of the year"
@@ -43,6 +47,7 @@ _NUMBERS: set[Kind] = {"integer", "number"}
 _TIMES: set[Kind] = {"date", "datetime"}
 _LARGEST_PART = {"year": dt.MAXYEAR, "month": 12}
 _NEVER = tree.Or(())  # none of no tests is true
+_T = TypeVar("_T", bound=tree.Node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ def filter_of(
             ": no record can match, because its tests contradict each other or no value can pass them",
             remedy="Join tests with OR if one of them is enough.",
         )
-    return Filter(text_of(meaning.with_seconds(_with_times(parsed, columns))), test)
+    return Filter(text_of(meaning.stated(meaning.dated(parsed))), test)
 
 
 def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None = None) -> tuple[Column, str]:
@@ -96,35 +101,7 @@ def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None 
     if kind == "datetime" and _is_zoned(value):
         raise InputError("derive", f": {safe_repr(name)} would be a datetime with a time zone, which is not derived")
     column = Column(name=name, type_name="derived", kind=kind, strict=True, derived=value)
-    return column, text_of(meaning.with_seconds(parsed))
-
-
-def _with_times(test: tree.Test, columns: Kinds) -> tree.Test:
-    """Return a test that states texts that are compared with dates as the dates that they are.
-
-    What a column declares decides whether '2024-12-31' is a date or a text, which readers of a release do not know.
-    """
-
-    def as_time(item: tree.Value, beside: tree.Value) -> tree.Value:
-        if not isinstance(beside, tree.Name) or not isinstance(item, tree.Literal) or not isinstance(item.value, str):
-            return item
-        kind = columns.column(beside.name, tested=True).kind
-        found = day_of(item.value) if kind in _TIMES else None
-        found = found or (datetime_of(item.value) if kind == "datetime" else None)
-        return item if found is None else tree.Literal(found)
-
-    def stated(node: tree.Node) -> tree.Node | None:
-        if isinstance(node, tree.Not | tree.And | tree.Or):
-            return None
-        if isinstance(node, tree.Compare):
-            return replace(node, left=as_time(node.left, node.right), right=as_time(node.right, node.left))
-        if isinstance(node, tree.IsBetween):
-            return replace(node, low=as_time(node.low, node.value), high=as_time(node.high, node.value))
-        if isinstance(node, tree.In):
-            return replace(node, items=tuple(as_time(item, node.value) for item in node.items))
-        return node
-
-    return mapped(test, stated)
+    return column, text_of(meaning.stated(parsed))
 
 
 class _Meaning:
@@ -135,17 +112,37 @@ class _Meaning:
         self._kinds, self._literals = columns, Literals(parameter, zone)
         self._differences: set[tree.Arithmetic] = set()  # of datetimes, which are numbers of seconds
 
-    def with_seconds(self, node: tree.Value | tree.Test) -> tree.Value | tree.Test:
-        """Return a written tree in which every difference of datetimes says that it is a number of seconds."""
+    def stated(self, node: _T) -> _T:
+        """Return what is written as a release states it: differences of datetimes are said to be numbers of seconds."""
 
-        def stated(part: tree.Node) -> tree.Node | None:
+        def change(part: tree.Node) -> tree.Node | None:
             if isinstance(part, tree.Call) and part.function == "seconds":
                 return part
-            if isinstance(part, tree.Arithmetic) and part in self._differences:
-                return tree.Call("seconds", (part,))
-            return None
+            return tree.Call("seconds", (part,)) if part in self._differences else None
 
-        return mapped(node, stated)
+        return mapped(node, change)
+
+    def dated(self, test: tree.Test) -> tree.Test:
+        """Return a test in which texts that are compared with dates are the dates that they are.
+
+        What a column declares decides whether '2024-12-31' is a date or a text, which readers of a release do not know.
+        """
+
+        def change(node: tree.Node) -> tree.Node | None:
+            texts = [each for each in sides_of(node) if isinstance(each, tree.Literal) and isinstance(each.value, str)]
+            names = [each.name for each in sides_of(node) if isinstance(each, tree.Name)] if texts else []
+            kinds = {self._kinds.column(name, tested=True).kind for name in names}
+
+            def time(part: tree.Node) -> tree.Node | None:
+                text = part.value if isinstance(part, tree.Literal) else None
+                if not isinstance(text, str) or not kinds & _TIMES:
+                    return None if part is node else part
+                found = day_of(text) or (datetime_of(text) if "datetime" in kinds else None)
+                return part if found is None else tree.Literal(found)
+
+            return None if isinstance(node, tree.Not | tree.And | tree.Or) else mapped(node, time)
+
+        return mapped(test, change)
 
     # ---- values
 
@@ -159,11 +156,7 @@ class _Meaning:
         if isinstance(node, tree.Literal):
             return self._literals.const(node, literal_kind(node.value, exact=True))
         if isinstance(node, tree.Negative):
-            inner = self._numeric(self.value(node.value))
-            zero = 0 if kind_of(inner) == "integer" else 0.0
-            if isinstance(inner, tree.Const):
-                return tree.Const(inner.kind, -inner.value + zero)
-            return tree.Arithmetic("-", tree.Const(kind_of(inner), zero), inner)
+            return self._arithmetic(tree.Arithmetic("-", tree.Literal(Decimal(0)), node.value))
         if isinstance(node, tree.Arithmetic):
             return self._arithmetic(node)
         if isinstance(node, tree.CaseWhen):
@@ -176,7 +169,15 @@ class _Meaning:
             return self._kinds.declared(node)
         if node.function == "coalesce":
             return tree.Call("coalesce", tuple(self._alike(node.arguments, tested, present)))
-        return self._seconds(node.arguments[0]) if node.function == "seconds" else self._part(node)
+        if node.function == "seconds":
+            return self._seconds(node.arguments[0])
+        inner = self._dated(node)
+        if _is_zoned(inner):
+            raise self._refused(
+                f": {node.function} of datetimes with a time zone is computed in comparisons of a year only",
+                remedy="Compare with TIMESTAMP '2024-01-01 00:00+01:00' instead.",
+            )
+        return tree.Call(node.function, (inner,))
 
     def _tested(self, node: tree.Value, *, present: bool = False) -> tree.Value:
         """Return the meaning of a value that is compared with literals or found missing, or whose year is taken."""
@@ -189,13 +190,12 @@ class _Meaning:
 
     def _alike(self, nodes: Sequence[tree.Value], tested: bool, present: bool) -> list[tree.Value]:
         """Return values of one kind."""
-        values = {
-            place: self.value(node, tested=tested, present=present)
-            for place, node in enumerate(nodes)
-            if not isinstance(node, tree.Literal)
-        }
         literals = [node.value for node in nodes if isinstance(node, tree.Literal)]
-        kinds = {kind_of(value) for value in values.values()} or {literal_kind(each, exact=True) for each in literals}
+        values = [
+            None if isinstance(node, tree.Literal) else self.value(node, tested=tested, present=present)
+            for node in nodes
+        ]
+        kinds = {kind_of(value) for value in values if value} or {literal_kind(each, exact=True) for each in literals}
         if (kinds == {"integer"} and any(map(is_double, literals))) or kinds == _NUMBERS:
             kinds = {"number"}
         if len(kinds) > 1:
@@ -203,8 +203,8 @@ class _Meaning:
             raise self._refused(f": {a_kind(first)} and {a_kind(second)} do not mix")
         (kind,) = kinds
         out = [
-            self._literals.const(node, kind, compared=False) if isinstance(node, tree.Literal) else values[place]
-            for place, node in enumerate(nodes)
+            value or self._literals.const(cast("tree.Literal", node), kind, compared=False)
+            for node, value in zip(nodes, values, strict=True)
         ]
         return [_number(value) for value in out] if kind == "number" else out
 
@@ -222,11 +222,12 @@ class _Meaning:
                 )
             if kinds[0] == "date":
                 return tree.Arithmetic("-", left, right)
-            self._check_clocks(left, right)
+            self._check_alike("=", left, right)
             self._differences.add(node)
             return tree.Call("seconds", (tree.Arithmetic("-", left, right),))
-        left, right = self._numeric(left), self._numeric(right)
         for each in (left, right):
+            if kind_of(each) not in _NUMBERS:
+                raise self._refused(f": arithmetic needs numbers, not {a_kind(kind_of(each))}")
             if isinstance(each, tree.Const) and each.value and not TINY <= abs(each.value) <= LARGEST_TERM:
                 raise self._refused(": a number in arithmetic must lie between 1e-100 and 2^53")
         if node.op == "/" and isinstance(right, tree.Const) and not right.value:
@@ -240,20 +241,6 @@ class _Meaning:
     def _check_clocks(self, left: tree.Value, right: tree.Value) -> None:
         if _is_zoned(left) != _is_zoned(right):
             raise self._refused(": datetimes with and without a time zone do not compare")
-
-    def _numeric(self, value: tree.Value) -> tree.Value:
-        if kind_of(value) not in _NUMBERS:
-            raise self._refused(f": arithmetic needs numbers, not {a_kind(kind_of(value))}")
-        return value
-
-    def _part(self, node: tree.Call) -> tree.Value:
-        inner = self._dated(node)
-        if _is_zoned(inner):
-            raise self._refused(
-                f": {node.function} of datetimes with a time zone is computed in comparisons of a year only",
-                remedy="Compare with TIMESTAMP '2024-01-01 00:00+01:00' instead.",
-            )
-        return tree.Call(node.function, (inner,))
 
     def _dated(self, node: tree.Call) -> tree.Value:
         """Return the date or datetime whose year or month is taken."""
@@ -309,12 +296,12 @@ class _Meaning:
         return tree.Or(parts) if negated else tree.And(parts)
 
     def _among(self, value: tree.Value, node: tree.In, negated: bool) -> tree.Test:
-        kind = kind_of(value)
+        kind, zoned = kind_of(value), _is_zoned(value)
         literals = [item for item in node.items if isinstance(item, tree.Literal)]
         self._kinds.check_texts("=", kind, node.value, literals)
         for literal in literals:
             self._check_part(node.value, literal)
-        consts = dict.fromkeys(self._literals.const(item, kind, zoned=_is_zoned(value)) for item in literals)
+        consts = dict.fromkeys(self._literals.const(item, kind, zoned=zoned) for item in literals)
         return tree.In(value, tuple(each for each in consts if not isinstance(each.value, Fraction)), negated)
 
     def _compare(self, op: str, left: tree.Value, right: tree.Value) -> tree.Test:
@@ -329,47 +316,40 @@ class _Meaning:
             )
         self._kinds.check_order(op, left, right)
         first, second = self.value(left), self.value(right)
-        if isinstance(first, tree.Const) and isinstance(second, tree.Const):
-            raise self._two_literals()
         kinds = (kind_of(first), kind_of(second))
         if set(kinds) == _NUMBERS:
             first, second = _number(first), _number(second)
         elif kinds[0] != kinds[1]:
             raise self._refused(f": {a_kind(kinds[0])} cannot be compared with {a_kind(kinds[1])}")
-        if kinds[0] == "datetime":
-            self._check_clocks(first, second)
-        self._check_sign(op, kinds[0])
+        self._check_alike(op, first, second)
         return tree.Compare(op, first, second)
 
-    def _two_literals(self) -> InputError:
-        return self._refused(": two literals are compared", remedy="Name a column on one side.")
-
-    def _check_sign(self, op: str, kind: Kind) -> None:
-        if kind == "boolean" and op not in ("=", "<>"):
+    def _check_alike(self, op: str, left: tree.Value, right: tree.Value | None = None) -> None:
+        """Refuse to compare values of one kind that do not compare."""
+        if isinstance(left, tree.Const) and (right is None or isinstance(right, tree.Const)):
+            raise self._refused(": two literals are compared", remedy="Name a column on one side.")
+        if kind_of(left) == "boolean" and op not in ("=", "<>"):
             raise self._refused(": booleans support only = and <>")
+        if right is not None and kind_of(left) == "datetime" and _is_zoned(left) != _is_zoned(right):
+            raise self._refused(": datetimes with and without a time zone do not compare")
 
     def _with_literal(self, op: str, left: tree.Value, right: tree.Literal) -> tree.Test:
-        if isinstance(left, tree.Literal):
-            raise self._two_literals()
         self._check_part(left, right)
         if isinstance(left, tree.Call) and left.function == "year" and isinstance(right.value, Decimal):
             return self._years(op, left, Fraction(right.value))
         value = self._tested(left)
-        if isinstance(value, tree.Const):
-            raise self._two_literals()
         kind = kind_of(value)
-        self._check_sign(op, kind)
+        self._check_alike(op, value)
         self._kinds.check_texts(op, kind, left, [right])
         const = self._literals.const(right, kind, zoned=_is_zoned(value))
-        if isinstance(const.value, Fraction):
-            return _of_integers(op, value, const.value)
-        return tree.Compare(op, value, const)
+        is_exact = not isinstance(const.value, Fraction)
+        return tree.Compare(op, value, const) if is_exact else _of_integers(op, value, const.value)
 
     def _check_part(self, left: tree.Value, right: tree.Literal) -> None:
         """Refuse to compare a year or a month with a number that is none."""
         part = left.function if isinstance(left, tree.Call) else ""
-        largest = _LARGEST_PART.get(part)
-        if largest is not None and isinstance(right.value, Decimal) and not 1 <= right.value <= largest:
+        largest = _LARGEST_PART.get(part, math.inf)
+        if part in _LARGEST_PART and isinstance(right.value, Decimal) and not 1 <= right.value <= largest:
             raise self._refused(f": a {part} lies between 1 and {largest}", given=str(right.value))
 
     # Engines compare a date with the ends of a year alike, and quickly:
@@ -389,20 +369,18 @@ class _Meaning:
         if year.denominator != 1:
             if op in ("=", "<>"):
                 return present if op == "<>" else _NEVER
-            year, op = Fraction(year.numerator // year.denominator), ("<=" if op in ("<", "<=") else ">")
+            year, op = Fraction(math.floor(year)), ("<=" if op in ("<", "<=") else ">")
 
         def compared(sign: str, start: int) -> tree.Test:
             if not dt.MINYEAR < start <= dt.MAXYEAR:  # no date is earlier than the first year, or later than the last
                 return present if (start > dt.MAXYEAR) is (sign == "<") else _NEVER
             new_year = tree.Literal(dt.date(start, 1, 1))
-            const = self._literals.const(new_year, kind_of(value), zoned=_is_zoned(value))
-            return tree.Compare(sign, value, const)
+            return tree.Compare(sign, value, self._literals.const(new_year, kind_of(value), zoned=_is_zoned(value)))
 
         first, after = int(year), int(year) + 1
-        if op == "=":
-            return tree.And((compared(">=", first), compared("<", after)))
-        if op == "<>":
-            return tree.Or((compared("<", first), compared(">=", after)))
+        if op in ("=", "<>"):
+            join, start, end = (tree.And, ">=", "<") if op == "=" else (tree.Or, "<", ">=")
+            return join((compared(start, first), compared(end, after)))
         return compared("<" if op in ("<", "<=") else ">=", first if op in ("<", ">=") else after)
 
 
@@ -412,12 +390,13 @@ def _is_zoned(value: tree.Value) -> bool:
 
 def _is_reversed(node: tree.IsBetween, parts: Sequence[tree.Test]) -> bool:
     """Tell whether both bounds are literals, the higher one first."""
-    if not isinstance(node.low, tree.Literal) or not isinstance(node.high, tree.Literal):
-        return False
-    if isinstance(node.low.value, Decimal) and isinstance(node.high.value, Decimal):
-        return node.low.value > node.high.value
+    low, high = (each.value if isinstance(each, tree.Literal) else None for each in (node.low, node.high))
+    if isinstance(low, Decimal) and isinstance(high, Decimal):
+        return low > high
     consts = [part.right for part in parts if isinstance(part, tree.Compare) and isinstance(part.right, tree.Const)]
-    return len(consts) == 2 and bool(order_key(consts[0]) > order_key(consts[1]))
+    return (
+        low is not None and high is not None and len(consts) == 2 and bool(order_key(consts[0]) > order_key(consts[1]))
+    )
 
 
 def _number(value: tree.Value) -> tree.Value:
@@ -429,11 +408,7 @@ def _number(value: tree.Value) -> tree.Value:
 
 def _computed(op: str, left: tree.Const, right: tree.Const) -> tree.Const:
     """Compute with two literals here: an engine would do so before it looks at any record, and might fail."""
-    first, second = left.value, right.value
-    if op in "+-":
-        value = first + second if op == "+" else first - second
-    else:
-        value = first * second if op == "*" else first / (second or 1.0)
+    value = _COMPUTE[op](left.value, right.value)
     return tree.Const(left.kind, value if left.kind == "integer" else value + 0.0)
 
 
@@ -443,5 +418,4 @@ def _of_integers(op: str, value: tree.Value, limit: Fraction) -> tree.Test:
         return tree.IsNull(value, negated=True) if op == "<>" else _NEVER
     if abs(limit) > LARGEST_INTEGER:
         return tree.IsNull(value, negated=True) if (op in ("<", "<=")) is (limit > 0) else _NEVER
-    below = limit.numerator // limit.denominator
-    return tree.Compare("<=" if op in ("<", "<=") else ">", value, tree.Const("integer", below))
+    return tree.Compare("<=" if op in ("<", "<=") else ">", value, tree.Const("integer", math.floor(limit)))

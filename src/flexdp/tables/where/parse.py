@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from decimal import Decimal
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.errors import InputError
@@ -32,10 +32,12 @@ from flexdp.tables.where.literals import datetime_of, day_of
 
 __all__ = ["parse_test", "parse_value"]
 
+_T = TypeVar("_T")
 _FUNCTIONS = ("year", "month", "seconds", "coalesce", *tree.READINGS)
 _LONGEST = 10_000  # characters
 _MOST_TOKENS = 4_000
 _DEEPEST = 40
+_NOUNS = {"where": "a filter", "derive": "a derived column"}
 _MOST_ITEMS = 1000
 _MOST_OPERATIONS = 100  # of arithmetic
 _MOST_DIGITS, _LARGEST_POWER = 40, 400
@@ -57,62 +59,48 @@ _COMMENT = re.compile(r"\s*(--|/\*)")  # in SQL; read as signs, a comment would 
 
 # ---- what was probably meant
 _CURLY = "\u2018\u2019\u201a\u201b\u2032\u00b4\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\u2039\u203a"
-_SIGNS_OF_OTHERS = {"\u2265": ">=", "\u2264": "<=", "\u2260": "<>", "\u2212": "-", "\u00d7": "*", "\u00f7": "/"}
+_SIGNS = {"\u2265": ">=", "\u2264": "<=", "\u2260": "<>", "\u2212": "-"}
 _INSTEAD_OF_SIGN = {
-    **{sign: f"Write {ours} instead." for sign, ours in _SIGNS_OF_OTHERS.items()},
+    **{sign: f"Write {ours} instead." for sign, ours in _SIGNS.items()},
     **dict.fromkeys(_CURLY, "Texts stand in plain single quotes: 'ICU'."),
     **dict.fromkeys("&|!~", "Combine tests with AND, OR and NOT."),
+    **dict.fromkeys("0123456789", "A number is written like 12, 0.5 or 1e6."),
     ".": "A number is written like 12, 0.5 or 1e6, and a column without the name of its table.",
     "%": "There is no remainder: the arithmetic operators are +, -, * and /. A pattern stands in quotes: LIKE 'A%'.",
     ":": "There are no casts: write number(x), date(x) or text(x) for columns that declare no type.",
-    "`": 'Column names stand in double quotes: "my column".',
     ";": "One test is given, not a statement.",
-}
-_AGGREGATES = {
-    "avg", "mean", "sum", "count", "min", "max", "median", "mode", "quantile", "percentile", "stddev", "std",
-    "variance", "var", "first", "last", "any_value", "array_agg", "string_agg", "group_concat",
-}  # fmt: skip
-_WINDOWS = {
-    "row_number", "rank", "dense_rank", "ntile", "lag", "lead", "first_value", "last_value", "nth_value", "cume_dist",
-}  # fmt: skip
-_CASTS = {
-    "cast", "try_cast", "safe_cast", "convert", "to_date", "to_timestamp", "to_number", "str_to_date", "strptime",
-    "try_strptime", "parse_date", "timestamp", "int", "float", "double", "decimal", "numeric", "bool", "str", "string",
-    "varchar",
-}  # fmt: skip
-_CLAUSES = {
-    "LIMIT", "OFFSET", "FETCH", "GROUP", "HAVING", "ORDER", "FROM", "WHERE", "JOIN", "UNION", "INTERSECT", "EXCEPT",
-    "QUALIFY", "WITH", "DISTINCT",
-}  # fmt: skip
-_INSTEAD_OF_WORD = {
-    "ILIKE": "Use LIKE, which is case-sensitive, or IN with all spellings.",
-    **dict.fromkeys(("SIMILAR", "REGEXP", "RLIKE", "GLOB", "MATCH"), "Use LIKE with % and _."),
-    "CONTAINS": "Use LIKE '%text%'.",
-    **dict.fromkeys(("MOD", "DIV"), "The arithmetic operators are +, -, * and /."),
-    "XOR": "Combine tests with AND, OR and NOT.",
-    "COLLATE": "Texts are compared by their bytes.",
 }
 _NO_CASTS = (
     "There are no casts: number(x), integer(x), text(x), date(x), datetime(x) and boolean(x) say how a column that "
     "declares no type is read."
 )
-_SEVERAL = "{} looks at several records; {} looks at one."
+_SEVERAL = "{} looks at several records; {{noun}} looks at one."
+_NO_CLAUSE = "{Noun} is computed from one record and has no clauses."
+_WORDS = {
+    "select exists": _SEVERAL.format("A subquery"),
+    "over": _SEVERAL.format("A window"),
+    "limit offset fetch group having order from where join union intersect except with": _NO_CLAUSE,
+    "ilike": "Use LIKE, which is case-sensitive, or IN with all spellings.",
+}
+_FUNCTIONS_OF_OTHERS = {
+    "avg mean sum count min max median mode quantile stddev variance first last": _SEVERAL.format("An aggregate"),
+    "row_number rank dense_rank ntile lag lead first_value last_value": _SEVERAL.format("A window"),
+    "cast try_cast convert to_date to_timestamp strptime timestamp int float double decimal str": _NO_CASTS,
+}
+_INSTEAD_OF_WORD, _INSTEAD_OF_FUNCTION = (
+    {word: remedy for words, remedy in table.items() for word in words.split()}
+    for table in (_WORDS, _FUNCTIONS_OF_OTHERS)
+)
 
 
 def parse_test(parameter: str, text: object) -> tree.Test:
     """Parse a filter."""
-    parser = _Parser(parameter, text)
-    test = parser.test()
-    parser.end()
-    return test
+    return _Parser(parameter, text).whole(_Parser.test)
 
 
 def parse_value(parameter: str, text: object) -> tree.Value:
     """Parse a derived column."""
-    parser = _Parser(parameter, text)
-    value = parser.value()
-    parser.end()
-    return value
+    return _Parser(parameter, text).whole(_Parser.value)
 
 
 class _Token(NamedTuple):
@@ -134,8 +122,7 @@ def _tokens_of(parameter: str, given: object) -> list[_Token]:
     refused = partial(InputError, parameter)
     given = plain_scalar(given)
     if not isinstance(given, str) or not is_unicode(given):
-        remedy = "For example \"ward = 'ICU' AND age >= 18\"."
-        raise refused("must be a text", given=safe_repr(given), remedy=remedy)
+        raise refused("must be a text", given=safe_repr(given), remedy="For example \"ward = 'ICU' AND age >= 18\".")
     if not given.strip():
         raise refused("must not be empty", remedy="Leave it out to count all records.")
     if len(given) > _LONGEST:
@@ -147,17 +134,20 @@ def _tokens_of(parameter: str, given: object) -> list[_Token]:
             example = "2024-12-31" if year is None else f"{year}-{month:0>2}-{of_month:0>2}"
             raise refused(": a date stands in quotes, after the word DATE", remedy=f"Write DATE '{example}'.")
         if _COMMENT.match(given, place):
-            rule = f": a {'filter' if parameter == 'where' else 'derived column'} has no comments"
-            raise refused(rule, remedy="Write a - -b to subtract a negative value.")
+            raise refused(f": {_NOUNS[parameter]} has no comments", remedy="Write a - -b to subtract a negative value.")
         found = _TOKEN.match(given, place)
-        if found is None or not found.lastgroup:
+        if found is None or found.lastgroup is None:
             first = given[place:].lstrip()[0]
             if first in "'\"":
                 what = "text" if first == "'" else "column name"
                 raise refused(f": a {what} that begins with {first} has no end", remedy=f"Close it with {first}.")
-            raise refused(f": unexpected character {safe_repr(first)}", remedy=_meant_by(first))
-        kind = found.lastgroup
-        text = found.group(kind)
+            remedy = _INSTEAD_OF_SIGN.get(
+                first, 'Column names that are not plain words stand in double quotes: "my column".'
+            )
+            if unicodedata.category(first) == "Sc":
+                remedy = "Numbers are written without currency signs, like 12 or 0.5."
+            raise refused(f": unexpected character {safe_repr(first)}", remedy=remedy)
+        kind, text = found.lastgroup, found.group(found.lastgroup)
         quoted = kind in ("name", "text")
         tokens.append(_Token(kind, text[1:-1].replace(text[0] * 2, text[0]) if quoted else text))
         place = found.end()
@@ -166,21 +156,13 @@ def _tokens_of(parameter: str, given: object) -> list[_Token]:
     return [*tokens, _END]
 
 
-def _meant_by(sign: str) -> str:
-    if unicodedata.category(sign) == "Sc":
-        return "Numbers are written without currency signs, like 12 or 0.5."
-    if sign.isdecimal():
-        return "A number is written like 12, 0.5 or 1e6."
-    return _INSTEAD_OF_SIGN.get(sign, 'Column names that are not plain words stand in double quotes: "my column".')
-
-
 class _Parser:
     """A recursive descent over the words, without backtracking: what a node is, is checked where it is used."""
 
     def __init__(self, parameter: str, text: object) -> None:
         self._refused = partial(InputError, parameter)
         self._tokens = _tokens_of(parameter, text)
-        self._noun = "a filter" if parameter == "where" else "a derived column"
+        self._noun = _NOUNS[parameter]
         self._place = self._depth = self._operations = 0
 
     def test(self) -> tree.Test:
@@ -189,10 +171,12 @@ class _Parser:
     def value(self) -> tree.Value:
         return self._as_value(self._either())
 
-    def end(self) -> None:
-        """Refuse words after the end."""
+    def whole(self, part: Callable[[_Parser], _T]) -> _T:
+        """Parse the whole text: nothing may follow."""
+        node = part(self)
         if self._next != _END:
             raise self._unexpected()
+        return node
 
     # ---- words
 
@@ -210,7 +194,7 @@ class _Parser:
         self._place += len(words) * taken
         return taken
 
-    def _take_sign(self, signs: Sequence[str]) -> str:
+    def _take_sign(self, signs: Collection[str]) -> str:
         """Take one of some signs; empty if another word comes next."""
         if self._next.kind != "sign" or self._next.text not in signs:
             return ""
@@ -228,32 +212,30 @@ class _Parser:
         self._place += 1
         return self._tokens[self._place - 1].text
 
+    def _instead(self, remedy: str) -> str:
+        return remedy.format(noun=self._noun, Noun=self._noun.capitalize())
+
     def _unexpected(self) -> InputError:
         """Return why the next word does not fit, and what it was probably meant to be."""
         token, before = self._next, self._tokens[self._place - 1] if self._place else _END
-        word = token.text.upper() if token.kind == "word" else ""
+        word = token.text.lower() if token.kind == "word" else ""
         rule, remedy = f": unexpected {token.shown}", ""
-        if word in ("SELECT", "EXISTS", "OVER"):
-            remedy = _SEVERAL.format("A window" if word == "OVER" else "A subquery", self._noun)
-        elif word in _INSTEAD_OF_WORD:
-            rule, remedy = f": there is no operator {word}", _INSTEAD_OF_WORD[word]
-        elif word in _CLAUSES:
-            remedy = f"{self._noun.capitalize()} is computed from one record and has no clauses."
-        elif word == "NOT" and before.kind not in ("sign", "end"):
+        if word in _INSTEAD_OF_WORD:
+            rule = ": there is no operator ILIKE" if word == "ilike" else rule
+            remedy = self._instead(_INSTEAD_OF_WORD[word])
+        elif word == "not" and before.kind not in ("sign", "end"):
             remedy = "Write NOT age = 3, or age NOT IN (3)."
-        elif before == token == ("sign", "="):
-            remedy = "Equality is written with one =."
-        elif before == ("sign", "=") and token in (("sign", ">"), ("sign", "<")):
-            remedy = f"Write {token.text}= instead of ={token.text}."
-        elif before.kind == "word" and before.text.upper() == "WHERE":
-            rule, remedy = f"{rule} after {before.shown}", "Write the test alone, without WHERE."
+        elif before == ("sign", "=") and token.kind == "sign" and token.text in ("=", ">", "<"):
+            op = token.text
+            remedy = "Equality is written with one =." if op == "=" else f"Write {op}= instead of ={op}."
         elif before.kind in ("word", "name") and token.kind in ("word", "name", "number", "text"):
             rule = f"{rule} after {before.shown}"
             remedy = 'An operator is missing, or a column name of several words is not in double quotes: "my column".'
+            if before.kind == "word" and before.text.lower() == "where":
+                remedy = "Write the test alone, without WHERE."
         elif token == ("sign", ",") and before.kind == self._tokens[self._place + 1].kind == "number":
             whole = re.sub(r"^([0-9]{1,3})\.(?=[0-9]{3}$)", r"\1", before.text)  # a point between thousands
-            shown = f"Decimals are written with a point: {whole}.{self._tokens[self._place + 1].text}"
-            remedy = f"{shown[:100]}."
+            remedy = f"{f'Decimals are written with a point: {whole}.{self._tokens[self._place + 1].text}'[:100]}."
         return self._refused(rule, remedy=remedy)
 
     # ---- tests
@@ -281,17 +263,15 @@ class _Parser:
 
     def _either(self) -> tree.Node:
         self._deeper()
-        tests = [self._both()]
-        while self._take("OR"):
-            tests.append(self._both())
+        node = self._joined("OR", tree.Or, lambda: self._joined("AND", tree.And, self._negated))
         self._depth -= 1
-        return tests[0] if len(tests) == 1 else tree.Or(tuple(map(self._as_test, tests)))
+        return node
 
-    def _both(self) -> tree.Node:
-        tests = [self._negated()]
-        while self._take("AND"):
-            tests.append(self._negated())
-        return tests[0] if len(tests) == 1 else tree.And(tuple(map(self._as_test, tests)))
+    def _joined(self, word: str, join: type[tree.And | tree.Or], part: Callable[[], tree.Node]) -> tree.Node:
+        tests = [part()]
+        while self._take(word):
+            tests.append(part())
+        return tests[0] if len(tests) == 1 else join(tuple(map(self._as_test, tests)))
 
     def _negated(self) -> tree.Node:
         if not self._take("NOT"):
@@ -329,8 +309,7 @@ class _Parser:
     def _items(self) -> tuple[tree.Value, ...]:
         self._need("(")
         if self._is(")"):
-            remedy = "Write the values that may occur, for example IN ('A', 'B')."
-            raise self._refused(": a list after IN must not be empty", remedy=remedy)
+            raise self._refused(": a list after IN must not be empty", remedy="For example ward IN ('A', 'B').")
         items = self._listed(self._sum)
         if len(items) > _MOST_ITEMS:
             raise self._refused(f": a list has at most {_MOST_ITEMS} values")
@@ -359,12 +338,9 @@ class _Parser:
     # ---- values
 
     def _sum(self) -> tree.Node:
-        return self._computed(("+", "-"), self._product)
+        return self._computed("+-", lambda: self._computed("*/", self._signed))
 
-    def _product(self) -> tree.Node:
-        return self._computed(("*", "/"), self._signed)
-
-    def _computed(self, signs: Sequence[str], part: Callable[[], tree.Node]) -> tree.Node:
+    def _computed(self, signs: str, part: Callable[[], tree.Node]) -> tree.Node:
         left = part()
         while op := self._take_sign(signs):
             right = part()
@@ -376,7 +352,7 @@ class _Parser:
 
     def _signed(self) -> tree.Node:
         signs = []
-        while sign := self._take_sign(("+", "-")):
+        while sign := self._take_sign("+-"):
             signs.append(sign)
         if not signs:
             return self._primary()
@@ -388,8 +364,7 @@ class _Parser:
         return tree.Negative(value)
 
     def _primary(self) -> tree.Node:
-        token = self._next
-        word = token.text.upper() if token.kind == "word" else ""
+        token, word = self._next, self._next.text.upper() if self._next.kind == "word" else ""
         if self._take("("):
             if self._is("SELECT"):
                 raise self._unexpected()
@@ -399,21 +374,18 @@ class _Parser:
         if token.kind in ("sign", "end") or (word in tree.RESERVED and word not in ("TRUE", "FALSE", "CASE", "NULL")):
             raise self._unexpected()
         self._place += 1
-        if token.kind == "number":
-            return tree.Literal(self._number(token.text))
-        if token.kind == "text":
-            return tree.Literal(token.text)
+        if token.kind in ("number", "text"):
+            return tree.Literal(token.text if token.kind == "text" else self._number(token.text))
+        if token == ("name", ""):
+            raise self._refused(": a column name must not be empty")
         if token.kind == "name":
-            if not token.text:
-                raise self._refused(": a column name must not be empty")
             return tree.Name(token.text)
         if word in ("TRUE", "FALSE"):
             return tree.Literal(word == "TRUE")
         if word == "CASE":
             return self._case()
         if word == "NULL":
-            remedy = "Write column IS NULL, or column IS NOT NULL."
-            raise self._refused(": nothing is equal to NULL", remedy=remedy)
+            raise self._refused(": nothing is equal to NULL", remedy="Write column IS NULL, or column IS NOT NULL.")
         if word in ("DATE", "TIMESTAMP") and self._next.kind == "text":
             return self._time(word)
         return self._call(token.text) if self._is("(") else tree.Name(token.text)
@@ -432,10 +404,8 @@ class _Parser:
         text = self._text("a time")
         found = day_of(text) if word == "DATE" else datetime_of(text)
         if found is None:
-            example = "DATE '2024-12-31', with a day that exists"
-            if word == "TIMESTAMP":
-                example = "TIMESTAMP '2024-12-31 18:30', with a day and a time that exist"
-            raise self._refused(f": a {word} is written {example}")
+            example = "'2024-12-31', with a day" if word == "DATE" else "'2024-12-31 18:30', with a day and a time"
+            raise self._refused(f": a {word} is written {word} {example} that exist{'s' * (word == 'DATE')}")
         return tree.Literal(found)
 
     def _case(self) -> tree.CaseWhen:
@@ -445,8 +415,7 @@ class _Parser:
             self._need("THEN")
             branches.append((test, self.value()))
         if not branches:
-            remedy = "Write CASE WHEN age < 18 THEN 'child' ELSE 'adult' END."
-            raise self._refused(": CASE is followed by WHEN", remedy=remedy)
+            raise self._refused(": CASE is followed by WHEN", remedy="Write CASE WHEN age < 18 THEN 0 ELSE 1 END.")
         otherwise = self.value() if self._take("ELSE") else None
         self._need("END")
         return tree.CaseWhen(tuple(branches), otherwise)
@@ -454,20 +423,15 @@ class _Parser:
     def _call(self, name: str) -> tree.Call:
         function = name.lower()
         if function not in _FUNCTIONS:
-            remedy = f"The functions are {', '.join(_FUNCTIONS)}."
-            if function in _AGGREGATES | _WINDOWS:
-                remedy = _SEVERAL.format("An aggregate" if function in _AGGREGATES else "A window", self._noun)
-            elif function in _CASTS:
-                remedy = _NO_CASTS
-            raise self._refused(f": there is no function {safe_repr(name)} here", remedy=remedy)
+            remedy = _INSTEAD_OF_FUNCTION.get(function, f"The functions are {', '.join(_FUNCTIONS)}.")
+            raise self._refused(f": there is no function {safe_repr(name)} here", remedy=self._instead(remedy))
         self._need("(")
         arguments = self._listed(self._either)
         if function == "coalesce" and len(arguments) < 2:
             raise self._refused(": coalesce needs two values or more", remedy="For example coalesce(discount, 0).")
         days = function == "date" and tree.is_reading(arguments[0]) and arguments[0].function == "datetime"
         if function in tree.READINGS and not (len(arguments) == 1 and (days or isinstance(arguments[0], tree.Name))):
-            remedy = f"For example {function}(x)."
-            first = arguments[0]
+            remedy, first = f"For example {function}(x).", arguments[0]
             if isinstance(first, tree.Literal) and isinstance(first.value, str) and function in ("date", "datetime"):
                 remedy = "Write DATE '2024-12-31', or TIMESTAMP '2024-12-31 18:30'."
             elif isinstance(first, tree.Call | tree.CaseWhen):

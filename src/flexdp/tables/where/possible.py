@@ -18,7 +18,6 @@ Values between two literals are thought to exist, also between 3 and 4 of intege
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from flexdp.tables.where.literals import order_key
@@ -27,7 +26,9 @@ from flexdp.tables.where.tree import And, Compare, Const, In, IsNull, Or, Test, 
 __all__ = ["is_impossible"]
 
 _MISSING = -1
-_HOLDS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_HOLDS = {
+    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 _Single: TypeAlias = Compare | In | IsNull  # a test of one value
 
 
@@ -46,12 +47,8 @@ def is_impossible(test: Test) -> bool:
     return any(map(_is_contradiction, together.values()))
 
 
-def _parts(test: Test) -> Iterator[Test]:
-    if isinstance(test, And):
-        for each in test.tests:
-            yield from _parts(each)
-    else:
-        yield test
+def _parts(test: Test) -> list[Test]:
+    return [part for each in test.tests for part in _parts(each)] if isinstance(test, And) else [test]
 
 
 def _is_contradiction(tests: list[_Single]) -> bool:
@@ -65,11 +62,10 @@ def _is_contradiction(tests: list[_Single]) -> bool:
             continue
         common.discard(_MISSING)
         at = {place_of[key] for key in _keys(test)}
-        if isinstance(test, Compare) and test.op in _HOLDS:
+        if isinstance(test, Compare):
             common = {place for place in common if _HOLDS[test.op](place, *at)}
-        elif isinstance(test, Compare | In):
-            is_out = test.op == "<>" if isinstance(test, Compare) else test.negated
-            common = common - at if is_out else common & at
+        elif isinstance(test, In):
+            common = common - at if test.negated else common & at
     return not common
 
 

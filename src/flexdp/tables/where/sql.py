@@ -7,57 +7,32 @@ CASE, coalesce, and LIKE with an escape character.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.errors import InputError
-from flexdp.tables.column import Column
 from flexdp.tables.where import tree
 from flexdp.tables.where.meaning import HUGE, LARGEST_TERM, TINY
 from flexdp.tables.where.pattern import pieces
 from flexdp.tables.where.tree import kind_of
 
 if TYPE_CHECKING:  # whose patterns are written here
-    from flexdp.tables.sql.dialect import Dialect
+    from flexdp.tables.sql.dialect import Dialect, ReadCell
 
-__all__ = ["CellText", "derived_sql", "test_sql"]
+__all__ = ["derived_sql", "test_sql"]
 
 _EPOCH = dt.date(1970, 1, 1)
 _LONGEST_SQL = 200_000
 _MARCH_OF_YEAR_0 = 719468  # days from 0000-03-01 to 1970-01-01
-_INTEGER_LIMITS = (-(2**63), 2**63 - 1)
 
 
-class CellText(Protocol):
-    """A cell read as a kind."""
-
-    @property
-    def value(self) -> str:
-        """The expression, NULL where the cell is not of that kind."""
-
-    @property
-    def wide(self) -> bool:
-        """True if integers may exceed 64 bits."""
-
-    @property
-    def day(self) -> str:
-        """The cell as the engine stores it, where that is a DATE in SQL; else empty."""
+def test_sql(test: tree.Test, d: Dialect, read: ReadCell) -> str:
+    """Write a test that is true for the records that count."""
+    return _Writer(d, read).test(test)
 
 
-_Read = Callable[[Column, Kind], CellText]
-
-
-def test_sql(test: tree.Test, d: Dialect, read: _Read, unchecked: Collection[tree.ReadColumn] = ()) -> str:
-    """Write a test that is true for the records that count.
-
-    It may also be true of records in which an ``unchecked`` number is NaN or infinite; the caller leaves those out.
-    """
-    return _Writer(d, read, unchecked).test(test)
-
-
-def derived_sql(value: tree.Value, kind: Kind, d: Dialect, read: _Read) -> tuple[str, bool]:
+def derived_sql(value: tree.Value, kind: Kind, d: Dialect, read: ReadCell) -> tuple[str, bool]:
     """Write a derived value as a kind, NULL where it is missing; True if integers may exceed 64 bits."""
     writer, own = _Writer(d, read), kind_of(value)
     if kind == "number" and own == "integer":
@@ -70,47 +45,48 @@ def derived_sql(value: tree.Value, kind: Kind, d: Dialect, read: _Read) -> tuple
 
 
 class _Writer:
-    def __init__(self, d: Dialect, read: _Read, unchecked: Collection[tree.ReadColumn] = ()) -> None:
-        self._d, self._read, self._unchecked = d, read, unchecked
+    def __init__(self, d: Dialect, read: ReadCell) -> None:
+        self._d, self._read = d, read
 
     # ---- values
 
     def value(self, node: tree.Value) -> tuple[str, bool]:
         """Write a value, NULL where it is missing; True if integers may exceed 64 bits."""
-        text, wide = self._written(node)
+        found = self._written(node)
+        text, wide = (found, False) if isinstance(found, str) else found
         if len(text) > _LONGEST_SQL:
             raise InputError("where", "is too complicated: arithmetic is nested too deep", remedy="Use fewer products.")
         return text, wide
 
-    def _written(self, node: tree.Value) -> tuple[str, bool]:
+    def _written(self, node: tree.Value) -> str | tuple[str, bool]:
         if isinstance(node, tree.ReadColumn):
-            return self._read_column(node)
+            text, wide = self._raw(node)
+            readable = self._readable(node.kind, text, wide)
+            return (f"CASE WHEN {readable} THEN {text} END" if readable else text), wide
         if isinstance(node, tree.Const):
-            return self._const(node), False
+            return self._const(node)
         if isinstance(node, tree.Call):
             return self._call(node)
         if isinstance(node, tree.CaseWhen):
             return self._case(node)
         assert isinstance(node, tree.Arithmetic)
-        if kind_of(node) == "integer":
-            return f"({self._term(node.left)} {node.op} {self._term(node.right)})", False
-        return self._operation(node), False
+        return self._operation(node)
 
-    def _call(self, node: tree.Call) -> tuple[str, bool]:
+    def _call(self, node: tree.Call) -> str | tuple[str, bool]:
         d, (first, *_) = self._d, node.arguments
         if node.function == "coalesce":
-            parts = [self.value(each) for each in node.arguments]
-            return f"coalesce({', '.join(text for text, _ in parts)})", any(wide for _, wide in parts)
+            texts, wide = zip(*map(self.value, node.arguments), strict=True)
+            return f"coalesce({', '.join(texts)})", any(wide)
         if node.function == "number":
-            text, wide = self.value(first)
-            return d.as_double(text, wide=wide), False
+            text, is_wide = self.value(first)
+            return d.as_double(text, wide=is_wide)
         if node.function == "date":
-            return f"({self.days(first)} - {_MARCH_OF_YEAR_0})", False
+            return f"({self.days(first)} - {_MARCH_OF_YEAR_0})"
         if node.function == "seconds":
             assert isinstance(first, tree.Arithmetic)
             left, right = (self.value(each)[0] for each in (first.left, first.right))
-            return f"({d.as_double(f'({left} - {right})')} / {d.double(1e6)})", False
-        return self._part(node.function, first), False
+            return f"({d.as_double(f'({left} - {right})')} / {d.double(1e6)})"
+        return self._part(node.function, first)
 
     def _case(self, node: tree.CaseWhen) -> tuple[str, bool]:
         branches = [(self.test(test), self.value(value)) for test, value in node.branches]
@@ -126,11 +102,6 @@ class _Writer:
             return self._d.unicode(found.value), False
         return found.value, found.wide
 
-    def _read_column(self, node: tree.ReadColumn) -> tuple[str, bool]:
-        text, wide = self._raw(node)
-        readable = self._readable(node.kind, text, wide)
-        return (f"CASE WHEN {readable} THEN {text} END" if readable else text), wide
-
     def _readable(self, kind: Kind, text: str, wide: bool) -> str:
         """Test what a source has left open about a cell; empty if nothing."""
         if kind == "number":
@@ -145,38 +116,30 @@ class _Writer:
         if not isinstance(node, tree.ReadColumn):
             return *self.value(node), ""
         text, wide = self._raw(node)
-        return text, wide, "" if node in self._unchecked else self._readable(node.kind, text, wide)
+        return text, wide, self._readable(node.kind, text, wide)
 
     def _const(self, node: tree.Const) -> str:
         if node.kind == "number":
             return self._d.double(node.value)
-        if node.kind == "boolean":
-            return "TRUE" if node.value else "FALSE"
-        if node.kind == "text":
-            return self._d.text(node.value)
+        if node.kind in ("boolean", "text"):
+            return self._d.text(node.value) if node.kind == "text" else str(node.value).upper()
         return f"({self._d.integer(node.value)})" if node.value < 0 else self._d.integer(node.value)
 
-    def _term(self, node: tree.Value) -> str:
-        """Write a term of a sum of integers that cannot overflow."""
-        bounded = isinstance(node, tree.Const | tree.Arithmetic) or _is_computed(node)
-        if bounded or kind_of(node) == "date":
-            return self.value(node)[0]
-        text, _ = self.value(node)
-        return f"CASE WHEN {text} BETWEEN {-LARGEST_TERM} AND {LARGEST_TERM} THEN {self._d.as_integer(text)} END"
-
     def _operation(self, node: tree.Arithmetic) -> str:
-        d = self._d
-        factors = node.op in "*/"
-        left, right = (self._operand(each, factor=factors) for each in (node.left, node.right))
-        return f"({left} / nullif({right}, {d.double(0.0)}))" if node.op == "/" else f"({left} {node.op} {right})"
+        """Write integers or doubles whose size cannot make the result overflow or underflow."""
+        left, right = (self._operand(each, node.op, kind_of(node)) for each in (node.left, node.right))
+        return f"({left} / nullif({right}, {self._d.double(0.0)}))" if node.op == "/" else f"({left} {node.op} {right})"
 
-    def _operand(self, node: tree.Value, *, factor: bool) -> str:
-        """Write an operand whose size cannot make the result overflow or underflow."""
-        text = self.value(node)[0]
-        if isinstance(node, tree.Const) or _is_computed(node) or (isinstance(node, tree.Arithmetic) and not factor):
+    def _operand(self, node: tree.Value, op: str, kind: Kind) -> str:
+        d, text = self._d, self.value(node)[0]
+        bounded = (
+            isinstance(node, tree.Const) or (isinstance(node, tree.Arithmetic) and op in "+-") or _is_computed(node)
+        )
+        if bounded or kind_of(node) == "date":
             return text
-        d, size = self._d, f"abs({text})"
-        tiny, huge = d.double(TINY), d.double(HUGE)
+        if kind == "integer":
+            return f"CASE WHEN {text} BETWEEN {-LARGEST_TERM} AND {LARGEST_TERM} THEN {d.as_integer(text)} END"
+        size, tiny, huge = f"abs({text})", d.double(TINY), d.double(HUGE)
         return f"CASE WHEN {size} BETWEEN {tiny} AND {huge} THEN {text} WHEN {size} < {tiny} THEN {d.double(0.0)} END"
 
     def days(self, node: tree.Value) -> str:
@@ -216,17 +179,11 @@ class _Writer:
         if isinstance(node, tree.Compare):
             if isinstance(node.right, tree.Const):
                 return self._with_const(node.op, node.left, node.right)
-            left, right = (self._comparable(each) for each in (node.left, node.right))
+            sides = (self.value(each)[0] for each in (node.left, node.right))
+            left, right = (self._d.compared(side) if kind_of(node.left) == "text" else f"({side})" for side in sides)
             return f"{left} {node.op} {right}"
-        if isinstance(node, tree.In):
-            return self._one_of(node)
-        assert isinstance(node, tree.Like)
-        return self._matches(node)
-
-    def _comparable(self, node: tree.Value) -> str:
-        is_unchecked = isinstance(node, tree.ReadColumn) and node in self._unchecked
-        text = self._cell(node)[0] if is_unchecked else self.value(node)[0]
-        return self._d.compared(text) if kind_of(node) == "text" else f"({text})"
+        assert isinstance(node, tree.In | tree.Like)
+        return self._one_of(node) if isinstance(node, tree.In) else self._matches(node)
 
     def _missing(self, node: tree.IsNull) -> str:
         text, _, readable = self._cell(node.value)
@@ -243,8 +200,7 @@ class _Writer:
         tests = [readable] if readable else []
         if kind == "text":
             return self._text_test(op, text, const.value, tests)
-        if kind == "integer" and not (wide or _INTEGER_LIMITS[0] <= const.value <= _INTEGER_LIMITS[1]):
-            # Beyond what the cells can hold.
+        if self._is_beyond(const, wide):
             true = op == "<>" or ((op in ("<", "<=")) is (const.value > 0) and op != "=")
             return f"({text}) IS NOT NULL" if true else "1 = 0"
         if kind == "date" and isinstance(left, tree.ReadColumn) and (day := self._read(left.column, "date").day):
@@ -253,6 +209,12 @@ class _Writer:
             inside = f"({day}) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
             return f"(({day}) {op} DATE '{written}' AND {inside})"
         return "(" + " AND ".join([f"({text}) {op} {self._const(const)}", *tests]) + ")"
+
+    def _is_beyond(self, const: tree.Const, wide: bool) -> bool:
+        """Tell whether no cell can hold a literal: an integer beyond 64 bits, or a text with NUL."""
+        if const.kind == "text":
+            return not self._d.holds_nul and "\0" in const.value
+        return const.kind == "integer" and not (wide or -(2**63) <= const.value < 2**63)
 
     def _text_test(self, op: str, text: str, value: str, tests: list[str]) -> str:
         d = self._d
@@ -267,11 +229,7 @@ class _Writer:
         d, kind = self._d, kind_of(node.value)
         text, wide, readable = self._cell(node.value)
         present = readable or f"({text}) IS NOT NULL"
-        among = [
-            const for const in node.items if isinstance(const, tree.Const)
-            and not (kind == "text" and "\0" in const.value and not d.holds_nul)
-            and not (kind == "integer" and not wide and not _INTEGER_LIMITS[0] <= const.value <= _INTEGER_LIMITS[1])
-        ]  # fmt: skip
+        among = [const for const in node.items if isinstance(const, tree.Const) and not self._is_beyond(const, wide)]
         if not among:
             return present if node.negated else "1 = 0"
         literals = [d.compared_literal(c.value) if kind == "text" else self._const(c) for c in among]
@@ -282,7 +240,7 @@ class _Writer:
         d, pattern = self._d, pieces(node.pattern, node.escape)
         text, _, readable = self._cell(node.value)
         present = readable or f"({text}) IS NOT NULL"
-        if not d.holds_nul and any("\0" in (piece or "") for piece in pattern):
+        if not d.holds_nul and "\0" in node.pattern:
             return present if node.negated else "1 = 0"
         matched = d.like(text, pattern)
         return f"({f'NOT ({matched})' if node.negated else matched} AND {present})"

@@ -25,14 +25,12 @@ from flexdp.tables.column import Column
 __all__ = [
     "READINGS", "RESERVED", "And", "Arithmetic", "Call", "CaseWhen", "Compare", "Const", "In", "IsBetween", "IsNull",
     "Like", "Literal", "Name", "Negative", "Node", "Not", "Or", "ReadColumn", "Test", "Value", "columns_in",
-    "compared_names", "declared_names", "is_reading", "kind_of", "mapped", "needed_numbers", "outcomes", "results_of",
+    "compared_names", "declared_names", "is_reading", "kind_of", "mapped", "outcomes", "results_of",
     "shown_names", "sides_of", "text_of", "walk",
 ]  # fmt: skip
 
-RESERVED = {
-    "AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "LIKE", "ESCAPE", "CASE", "WHEN", "THEN", "ELSE", "END",
-    "TRUE", "FALSE", "SELECT", "EXISTS", "OVER",
-}  # fmt: skip
+_WORDS = "AND OR NOT IN BETWEEN IS NULL LIKE ESCAPE CASE WHEN THEN ELSE END TRUE FALSE SELECT EXISTS OVER"
+RESERVED = frozenset(_WORDS.split())
 READINGS = ("number", "integer", "text", "date", "datetime", "boolean")  # functions that declare a column's kind
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -191,17 +189,13 @@ _KIND_OF_CALL: dict[str, Kind] = {
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and everything in it, in the order in which it is written."""
     yield node
-    for each in fields(node):
-        for part in _nodes_in(getattr(node, each.name)):
+    parts = [getattr(node, each.name) for each in fields(node)]
+    while parts:
+        part = parts.pop(0)
+        if isinstance(part, Node):
             yield from walk(part)
-
-
-def _nodes_in(value: Any) -> Iterator[Node]:
-    if isinstance(value, tuple):
-        for each in value:
-            yield from _nodes_in(each)
-    elif isinstance(value, Node):
-        yield value
+        elif isinstance(part, tuple):
+            parts[:0] = part
 
 
 def mapped(node: _T, change: Callable[[Node], Node | None]) -> _T:
@@ -265,10 +259,8 @@ def shown_names(node: Node) -> Iterator[str]:
             values = (each.left, each.right)
         if (not isinstance(each, Arithmetic) or each.op == "-") and not any(isinstance(v, Literal) for v in values):
             values = ()
-        if isinstance(each, Like):
-            values = (each.value,)
-        elif isinstance(each, Call) and each.function in ("year", "month"):
-            values = each.arguments
+        if isinstance(each, Like) or (isinstance(each, Call) and each.function in ("year", "month")):
+            values = (each.value,) if isinstance(each, Like) else each.arguments
         yield from (value.name for value in values if isinstance(value, Name))
 
 
@@ -295,20 +287,6 @@ def kind_of(value: Value) -> Kind:
     if isinstance(value, Arithmetic):
         return "number" if kind_of(value.left) == "number" else "integer"
     raise TypeError("a value that is only written has no kind")
-
-
-def needed_numbers(test: Test) -> tuple[ReadColumn, ...]:
-    """Return the number columns that must be finite for a record to pass: every way to pass compares them."""
-    found: tuple[Value, ...] = ()
-    if isinstance(test, And | Or):
-        parts = [needed_numbers(each) for each in test.tests]
-        listed = dict.fromkeys(each for part in parts for each in part)
-        return tuple(each for each in listed if isinstance(test, And) or all(each in part for part in parts))
-    if isinstance(test, Compare):
-        found = (test.left, test.right)
-    elif isinstance(test, In) or (isinstance(test, IsNull) and test.negated):
-        found = (test.value,)
-    return tuple(dict.fromkeys(each for each in found if isinstance(each, ReadColumn) and each.kind == "number"))
 
 
 # ---- text
@@ -366,9 +344,8 @@ def _strong(node: Node) -> tuple[int, str]:
 
 
 def _name(name: str) -> str:
-    if _BARE.fullmatch(name) and name.upper() not in RESERVED:
-        return name
-    return '"' + name.replace('"', '""') + '"'
+    is_bare = _BARE.fullmatch(name) and name.upper() not in RESERVED
+    return name if is_bare else '"' + name.replace('"', '""') + '"'
 
 
 def _quoted(text: str) -> str:
@@ -376,12 +353,8 @@ def _quoted(text: str) -> str:
 
 
 def _literal(value: Decimal | str | bool | dt.date) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, Decimal):
-        return str(value)
     if isinstance(value, str):
         return _quoted(value)
-    if isinstance(value, dt.datetime):
-        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
-    return f"DATE '{value.isoformat()}'"
+    if isinstance(value, dt.date):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'" if isinstance(value, dt.datetime) else f"DATE '{value}'"
+    return str(value).upper() if isinstance(value, bool) else str(value)

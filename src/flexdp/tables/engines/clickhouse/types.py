@@ -10,10 +10,15 @@ import re
 from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp.buckets.base import Kind
 from flexdp.tables.column import Column
+from flexdp.tables.engines.clickhouse.dialect import CLICKHOUSE
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["declared", "read_cell"]
 
+_KINDS: dict[str, Kind] = {
+    "Float32": "number", "Float64": "number", "String": "text", "UUID": "text", "Date": "date", "Date32": "date",
+    "Bool": "boolean",
+}  # fmt: skip
 _WRAPPED = re.compile(r"(?:Nullable|LowCardinality)\((.*)\)", re.DOTALL)
 _NARROW = re.compile(r"Int(8|16|32|64)|UInt(8|16|32)")
 _WIDE = re.compile(r"UInt64|U?Int(128|256)")
@@ -31,7 +36,7 @@ def declared(name: str, type_name: str) -> Column:
         word = wrapped.group(1)
     decimal, stamp = _DECIMAL.fullmatch(word), _STAMP.fullmatch(word)
     wide = _WIDE.fullmatch(word) is not None
-    kind: Kind | None = None
+    kind = _KINDS.get(word)
     if decimal:
         kind = "integer" if decimal.group(2) == "0" else "number"
         wide = kind == "integer" and int(decimal.group(1)) > _NARROW_DIGITS
@@ -39,14 +44,8 @@ def declared(name: str, type_name: str) -> Column:
         kind = "datetime"
     elif wide or _NARROW.fullmatch(word):
         kind = "integer"
-    elif word in ("Float32", "Float64"):
-        kind = "number"
-    elif word in ("String", "UUID") or word.startswith("Enum"):
+    elif word.startswith("Enum"):
         kind = "text"
-    elif word in ("Date", "Date32"):
-        kind = "date"
-    elif word == "Bool":
-        kind = "boolean"
     stamped = kind == "datetime"
     return Column(name=name, type_name=word, kind=kind, wide=wide, timestamp=stamped, zoned=stamped, strict=True)
 
@@ -76,4 +75,4 @@ def _datetime(cell: str, column: Column) -> str:
     if "64(9" not in column.type_name:
         return f"toUnixTimestamp64Micro(CAST({cell} AS DateTime64({_MICROSECONDS}, 'UTC')))"
     nanos = f"toUnixTimestamp64Nano({cell})"
-    return f"CASE WHEN {nanos} >= 0 THEN intDiv({nanos}, 1000) ELSE -1 - intDiv(-1 - {nanos}, 1000) END"
+    return CLICKHOUSE.floored(nanos, 1000)

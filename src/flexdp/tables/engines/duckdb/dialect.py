@@ -47,10 +47,9 @@ class _DuckDB(Dialect):
         Statistics, which leave NaN out, decide comparisons and isnan, also of abs(x), of sums and differences, and
         whether x - x is small, but not whether it is zero; a test fails if a version of DuckDB ever infers it. A count
         without groups is taken from statistics even so, and must not be filtered by it. A random zero, as in
-        :meth:`opaque`, would cost half of a count. This costs less, and x - x as a term of the number that is
-        released, whose key is then NaN, less again.
+        :meth:`opaque`, would cost half of a count.
         """
-        return f"{self.zero_if_finite(expression)} = 0e0"
+        return f"({expression}) - ({expression}) = 0e0"
 
     def like(self, text: str, pattern: Sequence[str | None]) -> str:
         written, escaped = in_sql(pattern)

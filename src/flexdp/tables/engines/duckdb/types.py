@@ -25,6 +25,9 @@ from flexdp.tables.written import (
 
 __all__ = ["declared", "read_cell"]
 
+_KINDS: dict[str, Kind] = {
+    "FLOAT": "number", "DOUBLE": "number", "VARCHAR": "text", "UUID": "text", "DATE": "date", "BOOLEAN": "boolean",
+}  # fmt: skip
 _NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _UNSIGNED = "UHUGEINT"  # the only type of integers that exceed HUGEINT
 _WIDE = {"UBIGINT", "HUGEINT", _UNSIGNED}
@@ -34,9 +37,7 @@ _ZONED = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMPTZ_NS"}
 _WHOLE_DECIMAL = r"-?[0-9]{0,37}(\.0*)?"
 _DECIMAL = re.compile(r"DECIMAL\(([0-9]+),([0-9]+)\)")
 _EXACT_DIGITS = 15  # any double holds so many, and one division by a power of ten rounds once
-_TICKS = re.compile(
-    r"(date64|timestamp)\[(s|ms|us|ns)(, tz=.*)?\]"
-)  # Arrow's names of types that come as plain integers
+_TICKS = re.compile(r"(date64|timestamp)\[(s|ms|us|ns)(, tz=.*)?\]")  # Arrow's types that come as plain integers
 _FIRST_OF_1900 = "'69'"  # years of two digits from here on are of the last century, as Python reads them
 _MICROS_IN = {"s": 10**6, "ms": 10**3, "us": 1}
 
@@ -51,35 +52,19 @@ def declared(name: str | None, type_name: str, engine_name: str = "") -> Column:
         stamp, zoned = ticks.group(1) == "timestamp", ticks.group(3) is not None
         kind = "datetime" if stamp else "date"
     return Column(
-        name=name,
-        type_name=type_name,
-        kind=kind,
-        wide=wide,
-        timestamp=stamp,
-        zoned=zoned,
-        engine_name=engine_name,
+        name=name, type_name=type_name, kind=kind, wide=wide, timestamp=stamp, zoned=zoned, engine_name=engine_name
     )
 
 
 def _kind(name: str) -> tuple[Kind | None, bool]:
     """Return the kind of a DuckDB type, None if it has none, and True if its integers may exceed 64 bits."""
-    if name in _NARROW:
-        return "integer", False
-    if name in _WIDE:
-        return "integer", True
+    if name in _NARROW | _WIDE:
+        return "integer", name in _WIDE
     if name.startswith("DECIMAL(") and name.endswith(")"):
         return ("integer", True) if name.endswith(",0)") else ("number", False)
-    if name in ("FLOAT", "DOUBLE"):
-        return "number", False
-    if name in ("VARCHAR", "UUID") or (name.startswith("ENUM") and not name.endswith("[]")):
+    if name.startswith("ENUM") and not name.endswith("[]"):
         return "text", False
-    if name == "DATE":
-        return "date", False
-    if name in _TIMESTAMPS or name in _ZONED:
-        return "datetime", False
-    if name == "BOOLEAN":
-        return "boolean", False
-    return None, False
+    return "datetime" if name in _TIMESTAMPS | _ZONED else _KINDS.get(name), False
 
 
 def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
@@ -149,30 +134,26 @@ def _days_since_1970(date: str) -> str:
 def _datetime(cell: str, column: Column, kind: Kind) -> Reading:
     """Return microseconds, or days for a date; both are rounded down, before 1970 too."""
     if column.type_name.upper() in _NANOSECONDS:
-        micros = _floored(f"epoch_ns({cell})", 1000)
+        micros = DUCKDB.floored(f"epoch_ns({cell})", 1000)
     else:
         stamp = cell if column.zoned or column.type_name.upper() == "TIMESTAMP" else f"TRY_CAST({cell} AS TIMESTAMP)"
         # An infinite timestamp has a number, too, outside the years that are read.
         micros = f"epoch_us({stamp})"
     inside = f"CASE WHEN {micros} BETWEEN {FIRST_DATETIME} AND {LAST_DATETIME} THEN {micros} END"
-    return Reading(inside if kind == "datetime" else _floored(f"({inside})", MICROS_PER_DAY))
+    return Reading(inside if kind == "datetime" else DUCKDB.floored(f"({inside})", MICROS_PER_DAY))
 
 
 def _ticks(cell: str, unit: str, kind: Kind, *, whole_days: bool) -> str:
     """As :func:`_datetime`, of integers that count seconds or fractions of them, tested before they are multiplied."""
-    micros = _floored(cell, 1000)  # nanoseconds in 64 bits stay within the years that are read
+    micros = DUCKDB.floored(cell, 1000)  # nanoseconds in 64 bits stay within the years that are read
     if unit != "ns":
         each = _MICROS_IN[unit]
         inside = f"{cell} BETWEEN {-(-FIRST_DATETIME // each)} AND {LAST_DATETIME // each}"
         micros = f"CASE WHEN {inside} THEN {cell} * {each} END"
     if kind == "datetime" and not whole_days:
         return micros
-    days = _floored(f"({micros})", MICROS_PER_DAY)
+    days = DUCKDB.floored(f"({micros})", MICROS_PER_DAY)
     return f"({days}) * {MICROS_PER_DAY}" if kind == "datetime" else days
-
-
-def _floored(ticks: str, divisor: int) -> str:
-    return f"CASE WHEN {ticks} >= 0 THEN {ticks} // {divisor} ELSE -1 - (-1 - {ticks}) // {divisor} END"
 
 
 def _zoned_text(cell: str, written: Written) -> str:

@@ -14,11 +14,15 @@ from flexdp.tables.sql.query import Reading
 
 __all__ = ["declared", "read_cell"]
 
-_INTEGER = re.compile(r"(tiny|small|medium|big)?int(\([0-9]+\))?( unsigned)?( zerofill)?|year(\([0-9]+\))?")
-_NUMBER = re.compile(r"(double|float)(\([0-9]+,[0-9]+\))?( unsigned)?( zerofill)?")
+_KINDS: dict[str, Kind] = {  # by patterns
+    r"tinyint\(1\)": "boolean",
+    r"(tiny|small|medium|big)?int(\([0-9]+\))?( unsigned)?( zerofill)?|year(\([0-9]+\))?": "integer",
+    r"(double|float)(\([0-9]+,[0-9]+\))?( unsigned)?( zerofill)?": "number",
+    r"(var)?char\([0-9]+\)|(tiny|medium|long)?text|enum\((?s:.*)\)": "text",
+    r"date": "date",
+    r"(datetime|timestamp)(\([0-6]\))?": "datetime",
+}
 _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)( unsigned)?( zerofill)?")
-_TEXT = re.compile(r"(var)?char\([0-9]+\)|(tiny|medium|long)?text|enum\(.*\)", re.DOTALL)
-_STAMP = re.compile(r"(datetime|timestamp)(\([0-6]\))?")
 _NARROW = 18  # digits that any 64-bit integer holds
 _WIDEST_CHARACTER = 4  # bytes, in any character set, of a character that UTF-8 writes in one
 _EPOCH = 719528  # the number of 1970-01-01
@@ -27,28 +31,14 @@ _EPOCH = 719528  # the number of 1970-01-01
 def declared(name: str, type_name: str) -> Column:
     """Return a column as MariaDB declares it."""
     word = type_name.lower()
-    decimal, stamp = _DECIMAL.fullmatch(word), _STAMP.fullmatch(word)
-    kind: Kind | None = None
+    decimal = _DECIMAL.fullmatch(word)
+    kind = next((kind for pattern, kind in _KINDS.items() if re.fullmatch(pattern, word)), None)
     wide = word.startswith("bigint") and "unsigned" in word
-    if word == "tinyint(1)":
-        kind = "boolean"
-    elif decimal:
+    if decimal:
         kind = "integer" if decimal.group(2) == "0" else "number"
         wide = kind == "integer" and int(decimal.group(1)) > _NARROW
-    elif stamp:
-        kind = "datetime"
-    elif word == "date":
-        kind = "date"
-    elif _INTEGER.fullmatch(word):
-        kind = "integer"
-    elif _NUMBER.fullmatch(word):
-        kind = "number"
-    elif _TEXT.fullmatch(word):
-        kind = "text"
-    zoned = stamp is not None and stamp.group(1) == "timestamp"
-    return Column(
-        name=name, type_name=word, kind=kind, wide=wide, timestamp=stamp is not None, zoned=zoned, strict=True
-    )
+    stamped, zoned = kind == "datetime", kind == "datetime" and word.startswith("timestamp")
+    return Column(name=name, type_name=word, kind=kind, wide=wide, timestamp=stamped, zoned=zoned, strict=True)
 
 
 def read_cell(cell: str, column: Column, kind: Kind) -> Reading:

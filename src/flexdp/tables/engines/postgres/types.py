@@ -26,27 +26,18 @@ _SMALLEST = f"0.{'0' * 299}1"  # smaller ones fail to convert to a double
 
 def declared(name: str, type_name: str, letter: str) -> Column:
     """Return a column as PostgreSQL declares it; ``letter`` distinguishes base types, enumerations and others."""
-    stamp = _STAMP.fullmatch(type_name)
-    numeric = _NUMERIC.fullmatch(type_name)
-    kind, wide = _KINDS.get(type_name), False
-    if stamp:
-        kind = "datetime"
-    elif numeric:
-        wide = int(numeric.group(1)) <= 0
-        kind = "integer" if wide else "number"
+    stamp, numeric = _STAMP.fullmatch(type_name), _NUMERIC.fullmatch(type_name)
+    kind = _KINDS.get(type_name)
+    wide = numeric is not None and int(numeric.group(1)) <= 0
+    if stamp or numeric:
+        kind = "datetime" if stamp else "integer" if wide else "number"
     elif letter == "e" or _TEXT.fullmatch(type_name):
         kind = "text"
-    if letter not in ("b", "e"):
-        kind = None
+    zoned = stamp is not None and stamp.group(1) == "with"
     return Column(
-        name=name,
-        type_name=type_name,
-        kind=kind,
-        wide=wide,
-        timestamp=stamp is not None,
-        zoned=stamp is not None and stamp.group(1) == "with",
-        strict=True,
-    )
+        name=name, type_name=type_name, kind=kind if letter in ("b", "e") else None, wide=wide,
+        timestamp=stamp is not None, zoned=zoned, strict=True,
+    )  # fmt: skip
 
 
 def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
@@ -79,7 +70,4 @@ def _datetime(cell: str, column: Column, kind: Kind) -> str:
     first, last = f"{word} '0001-01-01 00:00:00{zone}'", f"{word} '9999-12-31 23:59:59.999999{zone}'"
     micros = f"CAST(EXTRACT(EPOCH FROM {cell}) * 1000000 AS BIGINT)"
     inside = f"{cell} BETWEEN {first} AND {last}"
-    if kind == "datetime":
-        return f"CASE WHEN {inside} THEN {micros} END"
-    up, down = f"{micros} / {MICROS_PER_DAY}", f"-1 - (-1 - {micros}) / {MICROS_PER_DAY}"
-    return f"CASE WHEN NOT {inside} THEN NULL WHEN {micros} >= 0 THEN {up} ELSE {down} END"
+    return f"CASE WHEN {inside} THEN {micros if kind == 'datetime' else POSTGRES.floored(micros, MICROS_PER_DAY)} END"

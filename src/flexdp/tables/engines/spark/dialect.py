@@ -19,8 +19,6 @@ class _Spark(Dialect):
     double_type = "DOUBLE"
     text_type = "STRING"
     wide_type = "DECIMAL(38, 0)"
-    clamps_quotient = True
-    tests_in_key = True
     fence = ""  # Spark inlines nothing expensive
     divides_wide = False  # a quotient of decimals has fewer digits than its operands
 

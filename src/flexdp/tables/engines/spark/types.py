@@ -7,6 +7,7 @@ import re
 from flexdp._core.calendar import FIRST_DATETIME, LAST_DATETIME, MICROS_PER_DAY
 from flexdp.buckets.base import Kind
 from flexdp.tables.column import Column
+from flexdp.tables.engines.spark.dialect import SPARK
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["declared", "read_cell"]
@@ -31,14 +32,9 @@ def declared(name: str, type_name: str) -> Column:
     elif _TEXT.fullmatch(type_name):
         kind = "text"
     return Column(
-        name=name,
-        type_name=type_name,
-        kind=kind,
-        wide=wide,
-        timestamp=kind == "datetime",
-        zoned=type_name == "timestamp",
-        strict=True,
-    )
+        name=name, type_name=type_name, kind=kind, wide=wide,
+        timestamp=kind == "datetime", zoned=type_name == "timestamp", strict=True,
+    )  # fmt: skip
 
 
 def read_cell(cell: str, column: Column, kind: Kind) -> Reading:
@@ -72,7 +68,4 @@ def _datetime(cell: str, column: Column, kind: Kind) -> str:
         micros = f"({day} + {minutes} + CAST(extract(SECOND FROM {cell}) * 1000000 AS BIGINT))"
         first, last = "TIMESTAMP_NTZ'0001-01-01 00:00:00'", "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'"
         inside = f"{cell} BETWEEN {first} AND {last}"
-    if kind == "datetime":
-        return f"CASE WHEN {inside} THEN {micros} END"
-    up, down = f"{micros} DIV {MICROS_PER_DAY}", f"-1 - ((-1 - {micros}) DIV {MICROS_PER_DAY})"
-    return f"CASE WHEN NOT ({inside}) THEN NULL WHEN {micros} >= 0 THEN {up} ELSE {down} END"
+    return f"CASE WHEN {inside} THEN {micros if kind == 'datetime' else SPARK.floored(micros, MICROS_PER_DAY)} END"
