@@ -116,8 +116,8 @@ def test_what_is_not_promised() -> None:
     )
     assert whose("one value") == "Each unit (u) counts once, so counts are not counts of records."
     beyond = (
-        "what it had beyond that was not counted, so counts are not counts of records, and nothing is guaranteed of "
-        "the column itself: its median, say, may be any other."
+        "anything beyond that was not counted, so counts are not counts of records, and nothing is guaranteed about "
+        "the column itself: its median, for example, may be any other value."
     )
     assert whose("units") == f"Each unit (u) counts in at most 2 buckets; {beyond}"
     assert whose("points of units") == f"Each unit (u) counts in at most 1 cell; {beyond}"

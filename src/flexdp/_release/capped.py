@@ -190,8 +190,8 @@ def cap_answer(spec: Spec, report: CapReport, whole: Fraction) -> Answer:
     share = percent_text(float(report.epsilon / whole))
     statement = (
         f"{text[:1].upper()}{text[1:]} {_more(spec, drawn=drawn)}. With {percent_text(float(1 - _GAMMA))} probability "
-        f"the first number is off by at most {thousands(one)} and the second by at most {thousands(both)}; the two "
-        f"took {share} of ε."
+        f"the first number is off by at most {thousands(one)} and the second by at most {thousands(both)}; publishing "
+        f"both took {share} of ε."
     )
     limited, everybody = Population(counted="values" if drawn else "ranges"), Population(counted="units")
     quantities: tuple[tuple[Quantity, Population, int, int], ...] = (

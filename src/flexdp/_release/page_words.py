@@ -155,7 +155,7 @@ def once_of_each(shown: Sequence[Shown]) -> str:
         if (each.asked if drawn else each.max_drop is not None)
     ]
     found = dict.fromkeys(once_each(own, drawn=drawn) for own, drawn in some)
-    return f"What counts of a column is {', or '.join(found)}; nothing is guaranteed of the columns themselves."
+    return f"Counted in each column: {', or '.join(found)}; nothing is guaranteed about the columns themselves."
 
 
 def not_promised(shown: Sequence[Shown]) -> list[str]:
@@ -193,9 +193,9 @@ def _whose(spec: Spec, *, bucketed: bool, several: bool) -> str:
         return f"Each unit{unit_id(spec)} counts once, so counts are not counts of records."
     counts = "counts in" if bucketed else "contributes"
     return (
-        f"Each unit{unit_id(spec)} {counts} {_most(spec, bucketed, several)}; what it had beyond that was not "
-        "counted, so counts are not counts of records, and nothing is guaranteed of the column itself: its median, "
-        "say, may be any other."
+        f"Each unit{unit_id(spec)} {counts} {_most(spec, bucketed, several)}; anything beyond that was not "
+        "counted, so counts are not counts of records, and nothing is guaranteed about the column itself: its median, "
+        "for example, may be any other value."
     )
 
 
@@ -252,7 +252,7 @@ def how_to_read(shown: Sequence[Shown]) -> list[str]:
         *([f"Quote every answer with what it counts: “{once_each(spec)}”."] if is_capped(spec) else []),
         *([ABOUT] if ordered else []),
         "Do not divide by the number of records, or subtract another release of the same data, to find out about "
-        "somebody: each release was protected by itself, and together they reveal more.",
+        "a person: each release was protected by itself, and together they reveal more.",
     ]
 
 

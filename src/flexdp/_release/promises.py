@@ -136,7 +136,7 @@ def _capped(spec: Spec, *, bucketed: bool, asked: bool) -> str:
         for drawn, there in ((False, bucketed), (True, asked or not bucketed))
         if there
     )
-    return f"What counts is {own}; nothing is guaranteed of the column itself."
+    return f"What counts is {own}; nothing is guaranteed about the column itself."
 
 
 def _owners(spec: Spec, needed: Sequence[str]) -> str:

@@ -148,7 +148,7 @@ def release(
     "--seconds", default="60", show_default=True, metavar="S", help="How long to search, in seconds of processor time."
 )
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the tables and requests.")
-@click.option("--pairs", metavar="N", help="Most pairs to try.")
+@click.option("--pairs", metavar="N", help="Maximum number of pairs to try.")
 @click.option(
     "--first",
     default="0",

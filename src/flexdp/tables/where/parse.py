@@ -60,13 +60,13 @@ _CURLY = "\u2018\u2019\u201a\u201b\u2032\u00b4\u201c\u201d\u201e\u201f\u2033\u00
 _SIGNS_OF_OTHERS = {"\u2265": ">=", "\u2264": "<=", "\u2260": "<>", "\u2212": "-", "\u00d7": "*", "\u00f7": "/"}
 _INSTEAD_OF_SIGN = {
     **{sign: f"Write {ours} instead." for sign, ours in _SIGNS_OF_OTHERS.items()},
-    **dict.fromkeys(_CURLY, "Texts stand in plain single quotes: 'ICU'."),
+    **dict.fromkeys(_CURLY, "Write texts in plain single quotes: 'ICU'."),
     **dict.fromkeys("&|!~", "Combine tests with AND, OR and NOT."),
     ".": "A number is written like 12, 0.5 or 1e6, and a column without the name of its table.",
-    "%": "There is no remainder: the arithmetic operators are +, -, * and /. A pattern stands in quotes: LIKE 'A%'.",
+    "%": "There is no remainder operator: use +, -, * and /. Write a pattern in quotes: LIKE 'A%'.",
     ":": "There are no casts: write number(x), date(x) or text(x) for columns that declare no type.",
-    "`": 'Column names stand in double quotes: "my column".',
-    ";": "One test is given, not a statement.",
+    "`": 'Write column names in double quotes: "my column".',
+    ";": "Give one test, not a statement.",
 }
 _AGGREGATES = {
     "avg", "mean", "sum", "count", "min", "max", "median", "mode", "quantile", "percentile", "stddev", "std",
@@ -145,7 +145,7 @@ def _tokens_of(parameter: str, given: object) -> list[_Token]:
         if (day := _BARE_DAY.match(given, place)) is not None:  # 2024-03-01 would be 2020
             year, month, of_month, _ = day.groups()
             example = "2024-12-31" if year is None else f"{year}-{month:0>2}-{of_month:0>2}"
-            raise refused(": a date stands in quotes, after the word DATE", remedy=f"Write DATE '{example}'.")
+            raise refused(": a date is written in quotes, after the word DATE", remedy=f"Write DATE '{example}'.")
         if _COMMENT.match(given, place):
             rule = f": a {'filter' if parameter == 'where' else 'derived column'} has no comments"
             raise refused(rule, remedy="Write a - -b to subtract a negative value.")
@@ -171,7 +171,7 @@ def _meant_by(sign: str) -> str:
         return "Numbers are written without currency signs, like 12 or 0.5."
     if sign.isdecimal():
         return "A number is written like 12, 0.5 or 1e6."
-    return _INSTEAD_OF_SIGN.get(sign, 'Column names that are not plain words stand in double quotes: "my column".')
+    return _INSTEAD_OF_SIGN.get(sign, 'Write column names that are not plain words in double quotes: "my column".')
 
 
 class _Parser:
@@ -271,7 +271,7 @@ class _Parser:
         if isinstance(node, tree.Value):
             return node
         raise self._refused(
-            ": a test stands where a value is needed", remedy="A test becomes a value by CASE WHEN … THEN … END."
+            ": a value is needed here, not a test", remedy="A test becomes a value by CASE WHEN … THEN … END."
         )
 
     def _deeper(self) -> None:
