@@ -207,7 +207,7 @@ _LABELS = (
         is_flag=True,
         flag_value=False,
         default=True,
-        help="Do not publish how many units have more buckets than that, which takes 4% of ε.",
+        help="Do not publish how many units have more buckets than that; publishing it takes 4% of ε.",
     ),
     click.option(
         "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."

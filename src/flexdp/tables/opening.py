@@ -276,7 +276,7 @@ def _engine_of(con: Any, engine: object) -> Engine:
         raise InputError("engine", f"must be {one_of(list(known))}", given=safe_repr(engine), remedy=hint)
     if own is not None and engine != own.name:
         raise InputError(
-            "engine", f"must match the connection, {own.name!r}", given=repr(engine), remedy="Leave it out."
+            "engine", f"must be {own.name!r}, the engine of the connection", given=repr(engine), remedy="Leave it out."
         )
     chosen = known[engine]
     if own is None and chosen.module:
