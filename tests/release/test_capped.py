@@ -324,7 +324,7 @@ def test_the_rest_gets_exactly_what_the_report_leaves(options: dict[str, Any]) -
     assert Release.from_json(made.to_json()) == made
     checks = verify_document(made.to_json())
     assert checks.holds, str(checks)
-    proof = [line for line in made.certificate().proof if line.startswith("Units by whether the cap on their ")]
+    proof = [line for line in made.certificate().proof if line.startswith("Units affected by the cap on their ")]
     assert len(proof) == len(made.caps)
 
 
@@ -362,10 +362,10 @@ def test_several_columns(separately: bool) -> None:
 def test_groups_are_named() -> None:
     frame = visits().with_columns(ward=pl.Series(["A", "B"] * 65_000))
     made = flexdp.release(frame, "cost", by="ward", width=500, **UNIT, **SPEND)
-    assert "in more than 3 ranges of all groups together, and count in 3 of them." in made.conditions[2]
+    assert "in more than 3 ranges across all groups, and count in 3 of them." in made.conditions[2]
     assert str(made.by_group()["A"].max()).startswith(f"Highest cost (ward A), {RANGES}: ")
     asked = flexdp.release(frame, "cost", by="ward", groups=["A", "B"], ask=["max"], epsilon=1, delta=0, **UNIT)
-    assert "more than 3 different values of cost of all groups together" in asked.conditions[2]
+    assert "more than 3 different values of cost across all groups" in asked.conditions[2]
     assert Release.from_json(asked.to_json()) == asked
 
 

@@ -89,7 +89,7 @@ def test_what_does_not_count(
           "What counts is each unit (u) in one cell; nothing is guaranteed about the column itself."]),
         (GROUPS, "x", {"width": 5, "by": "g", "unit": "u", "max_buckets_per_unit": 2},
          ["Counted: readable values of x, in records with g and u.",
-          "What counts is each unit (u) once in at most 2 ranges of all groups together; nothing is guaranteed about "
+          "What counts is each unit (u) once in at most 2 ranges across all groups; nothing is guaranteed about "
           "the column itself."]),
         (GROUPS, "x", {"width": 5, "by": "g", "unit": "u", "per_unit": "max"},
          ["Counted: readable values of x, in records with g and u.",

@@ -305,7 +305,7 @@ def test_records_that_lack_a_group_or_a_unit_are_not_spoken_of() -> None:
     both = flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=2, cap_report=False, **spend)
     assert both.conditions == (
         "Counted: readable values of v, in records with g and u.",
-        "What counts is each unit (u) once in at most 2 ranges of all groups together; nothing is guaranteed about the "
+        "What counts is each unit (u) once in at most 2 ranges across all groups; nothing is guaranteed about the "
         "column itself.",
     )
     assert "So counted, at most 53 units (u) per bucket and g were left out; " in str(both.max())
