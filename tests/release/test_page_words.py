@@ -46,8 +46,8 @@ def shown(shape: str, max_drop: int | None = 27, **options: Any) -> Shown:
 
 def test_what_was_published() -> None:
     lost = (
-        "Published with differential privacy: every bucket lost a random number of {}, possibly none, and nothing was "
-        "added {}."
+        "Published with differential privacy: a random number of {}, possibly none, was left out of every bucket, and "
+        "nothing was added {}."
     )
     assert published([shown("records")]) == lost.format("records", "anywhere")
     assert published([shown("units")]) == lost.format("units (u)", "anywhere")
@@ -192,9 +192,11 @@ def test_how_to_read_several_columns() -> None:
     ("shape", "who", "spot"), [("records", "Records", "bucket"), ("points of units", "Units (u)", "cell")]
 )
 def test_how_it_was_made(shape: str, who: str, spot: str) -> None:
-    lost = "that held any then lost a random number of them, from 0 to 1 027, and the rest is published."
+    lost = f"A random number of them, from 0 to 1 027, was then left out of every {spot}"
     counted, weights, version = how_it_was_made([shown(shape, 1027)], "9.9")
-    assert counted == f"{who} were counted by {spot}. Every {spot} {lost} An empty {spot} stays empty."
+    assert counted == (
+        f"{who} were counted by {spot}. {lost} that held any; the rest is published. An empty {spot} stays empty."
+    )
     assert weights.endswith("proof of privacy is in the appendix.") and version == "Made with flexdp 9.9."
 
 

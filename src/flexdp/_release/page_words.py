@@ -73,7 +73,7 @@ class Shown:
     >>> from flexdp.buckets.parse import make_buckets
     >>> age = Spec(columns=("age",), partitions=(make_buckets("number", width=5),))
     >>> print(published([Shown(spec=age, max_drop=27)]).partition(": ")[2])
-    every bucket lost a random number of records, possibly none, and nothing was added anywhere.
+    a random number of records, possibly none, was left out of every bucket, and nothing was added anywhere.
     """
 
     spec: Spec
@@ -111,7 +111,7 @@ def published(shown: Sequence[Shown]) -> str:
             "Published with differential privacy: each answer is drawn at random near the exact one; nothing else "
             "about the data is published."
         )
-    lost = f"every bucket lost a random number of {_counted(shown[0].spec)}, possibly none"
+    lost = f"a random number of {_counted(shown[0].spec)}, possibly none, was left out of every bucket"
     told = f"Published with differential privacy: {lost}, and"
     drawn = [each for each in shown if each.asked]
     if not drawn:
@@ -276,8 +276,8 @@ def how_it_was_made(shown: Sequence[Shown], version: str) -> list[str]:
         spot, most = _spot(spec), _apart(bucketed, lambda each: thousands(each.drop), bucketed)
         who = "Records were" if spec.unit is None else f"Units{unit_id(spec)} were"
         found += [
-            f"{who} counted by {spot}. Every {spot} that held any then lost a random number of them, from 0 to {most}, "
-            f"and the rest is published. An empty {spot} stays empty.",
+            f"{who} counted by {spot}. A random number of them, from 0 to {most}, was then left out of every {spot} "
+            f"that held any; the rest is published. An empty {spot} stays empty.",
             f"The random number follows a table of integer weights, whose proof of privacy is {where}.",
         ]
     return [*found, f"Made with flexdp {version}."]
