@@ -209,7 +209,7 @@ def test_how_several_columns_were_made() -> None:
         drawn.startswith("The number of values is first estimated with noise.") and version == "Made with flexdp 9.9."
     )
     assert all(line.endswith("is in the section of each column.") for line in (tables, weights))
-    assert "from 0 to 149 for x, or 57 for g, and the rest is published" in counted
+    assert "from 0 to 149 for x, or 57 for g, was then left out of every bucket" in counted
     bounded = made(ONE, width=5, bounds=(0, 50)).spec
     assert "open" not in how_it_was_made([Shown(spec=bounded, max_drop=9, automatic=True)], "9.9")[0]
     assert [line[:16] for line in how_it_was_made([shown("records", None, asked=ENDS, automatic=True)], "1")] == [
