@@ -205,7 +205,7 @@ class ReadingWarning(UserWarning):
 
 
 class PrivacyWarning(UserWarning):
-    """The budget of a release protects little: ε is above 10, or δ is not far below one in the number of records."""
+    """The budget of a release protects little: ε is above 10, or δ is at least 0.01."""
 
 
 class BoundsWarning(UserWarning):

@@ -90,7 +90,7 @@ REFUSED = {
     "age > \u20ac100": "without currency signs",
     "age > $100": "without currency signs",
     "t.age > 3": "without the name of its table",
-    "ward LIKE I%": "A pattern stands in quotes: LIKE 'A%'",
+    "ward LIKE I%": "Write a pattern in quotes: LIKE 'A%'",
     "age IS NaN": "IS is followed by NULL or NOT NULL only",
     "ward = \u2018ICU\u2019": "plain single quotes",
     "ward = \u201eICU\u201c": "plain single quotes",

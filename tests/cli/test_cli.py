@@ -59,7 +59,7 @@ def test_release_prints_sentences_in_a_pipe(ages: Path) -> None:
     assert re.fullmatch(told, second), second
     assert "Spent: ε = 1, δ = 1e-06" in out.stderr
     assert "73.2%" in out.stderr, "ε never stands without its odds"
-    assert out.stderr.count("spends again") == 1
+    assert out.stderr.count("spends as much again") == 1
 
 
 def test_every_statistic_has_a_word(ages: Path) -> None:
@@ -585,7 +585,7 @@ def test_choices_that_promise_next_to_nothing_are_warned_of(ages: Path) -> None:
     out = flexdp("release", ages, "age", "-e", 50, "-d", "0.5", "--width", 10)
     assert out.returncode == 0
     assert "Warning: --epsilon 50 is above 10 and gives little privacy protection." in out.stderr
-    assert "Warning: --delta 0.5 lets the promise fail once in 2 times" in out.stderr
+    assert "Warning: --delta 0.5 allows the guarantee to fail in one of 2 cases" in out.stderr
     assert "Warning" not in flexdp("release", ages, "age", "-e", 10, "-d", "0.009", "--width", 10).stderr
 
 

@@ -108,7 +108,7 @@ REFUSED: list[tuple[str, str]] = [
     ("--width age=2.5", "--width for column 'age' must be a whole number on a column of integers; got '2.5'. Round it, "
      "or say --column age=number."),
     ("--width 'age=1 day'", "--width for column 'age' is a length of time, and the column is read as integer; got "
-     "'1 day'. Say --column age=date or --column age=datetime if the column holds dates or datetimes."),
+     "'1 day'. Set --column age=date or --column age=datetime if the column holds dates or datetimes."),
     ("--width age=500 --bounds age=0:100", "--width for column 'age': there is only one bucket, which reveals only "),
     ("--bounds age=9:1", "--bounds for column 'age' must be a lower bound and a larger upper bound; got reversed "),
     ("--bounds cost=1e100:2e100", "--bounds for column 'cost' must differ within ±10^39 for automatic buckets. Give "

@@ -97,8 +97,8 @@ def test_swapped_arguments_are_told_in_python(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "width", "told"),
     [
-        ("minutes", "1e9", "All that was released lies in one bucket, 0–999 999 999. A smaller --width tells more."),
-        ("delay", "1e9", "lies in two buckets, -1 000 000 000 to -1 and 0–999 999 999. A smaller --width tells more."),
+        ("minutes", "1e9", "Everything released lies in one bucket, 0–999 999 999. A smaller --width shows more."),
+        ("delay", "1e9", "lies in two buckets, -1 000 000 000 to -1 and 0–999 999 999. A smaller --width shows more."),
         ("minutes", "15", ""),
         ("flag", "1", ""),  # none is smaller
     ],
@@ -106,7 +106,7 @@ def test_swapped_arguments_are_told_in_python(folder: Path) -> None:
 def test_a_width_that_tells_nothing_is_told(folder: Path, column: str, width: str, told: str) -> None:
     done = command("release", "t.parquet", column, *SPEND, "--width", width, cwd=folder)
     shown = re.sub("[\u00a0\u2009\u202f]", " ", done.stderr).replace("\u2212", "-")
-    assert done.returncode == 0 and (told in shown if told else "All that was released" not in shown), shown
+    assert done.returncode == 0 and (told in shown if told else "Everything released" not in shown), shown
 
 
 def test_notes_on_a_terminal_end_between_words(folder: Path) -> None:

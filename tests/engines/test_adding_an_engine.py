@@ -84,5 +84,5 @@ def test_it_refuses_what_others_refuse(page: dict[str, Any]) -> None:
         flexdp.release((toy, "doubled"), "x", width=5, **SPEND)
     with pytest.raises(InputError, match="table: 'nowhere' does not exist"):
         flexdp.release((toy, "nowhere"), "x", width=5, **SPEND)
-    with pytest.raises(InputError, match="engine must be that of the connection, 'toy'"):
+    with pytest.raises(InputError, match="engine must be 'toy', the engine of the connection"):
         flexdp.release((toy, "t"), "x", width=5, engine="sqlite", **SPEND)

@@ -176,7 +176,7 @@ def test_tables_that_merge_rows_are_refused(db: Database) -> None:
 def test_what_is_refused(db: Database) -> None:
     with pytest.raises(InputError, match="must be ClickHouse 26 or later"):
         Clickhouse().describe(SimpleNamespace(fetch=lambda _statement: [["25.8.1.1", "odd"]]), "visits")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="engine must be that of the connection, 'clickhouse'; got 'postgres'"):
+    with pytest.raises(InputError, match="engine must be 'clickhouse', the engine of the connection; got 'postgres'"):
         prepare((db.con, "odd.visits"), "x", width=5, engine="postgres")
     with pytest.raises(InputError, match="table: 'nowhere' does not exist"):
         prepare((db.con, "nowhere"), "x", width=5, engine="clickhouse")

@@ -353,7 +353,7 @@ def test_the_engine_must_be_named_where_a_connection_does_not_tell(pg8000_connec
         prepare((pg8000_connection, "visits"), "x", width=5, engine="sqlite")
     with duckdb.connect() as con:
         con.execute("CREATE TABLE visits AS SELECT 1.0::DOUBLE AS x")
-        with pytest.raises(InputError, match="engine must be that of the connection, 'duckdb'; got 'sqlite'"):
+        with pytest.raises(InputError, match="engine must be 'duckdb', the engine of the connection; got 'sqlite'"):
             prepare((con, "visits"), "x", width=5, engine="sqlite")
         assert prepare((con, "visits"), "x", width=5, engine="duckdb").query()
         with pytest.raises(InputError, match="table: 'nowhere' does not exist"):

@@ -178,8 +178,8 @@ def test_sentences_name_what_was_left_out_before_the_noise() -> None:
     assert largest.conditions[1] == "Each unit (id) counts once, with its highest x, in the group that has it."
     twice = flexdp.release(frame, "x", width=10, unit="id", max_buckets_per_unit=2, by="g", **SURE)
     assert twice.conditions[1] == (
-        "What counts is each unit (id) once in at most 2 ranges of all groups together; nothing is guaranteed of the "
-        "column itself."
+        "What counts is each unit (id) once in at most 2 ranges across all groups; nothing is guaranteed about "
+        "the column itself."
     )
     points = flexdp.release(frame, ["x", "y"], width=10, bounds=[(0, 20), (-1, 1)], **SURE)
     assert points.conditions == ("Counted: readable points (x, y) limited to 0–20 × -1 to 1.",)

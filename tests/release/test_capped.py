@@ -118,12 +118,12 @@ def test_the_share_that_was_left_out_is_one_of_what_was_counted() -> None:
 
 def test_nothing_is_guaranteed_of_the_column_and_the_report_says_how_many_are_touched() -> None:
     _, capped, report = found().conditions
-    assert capped == f"What counts is {RANGES}; nothing is guaranteed of the column itself."
+    assert capped == f"What counts is {RANGES}; nothing is guaranteed about the column itself."
     (answer,) = found().capped_units
     assert report == answer.statement
     touched, units, most = numbers(report.partition(" units")[0])[0], numbers(report)[1], found().caps[0].off
     assert abs(touched - HEAVY) <= 4 * most[0] and abs(units - HEAVY - LIGHT) <= 4 * most[1]
-    assert report.endswith("; the two took 4% of ε.")
+    assert report.endswith("; publishing both took 4% of ε.")
     assert " have cost in more than 3 ranges, and count in 3 of them. With 95% probability" in report
 
 
@@ -164,7 +164,7 @@ def test_asked_answers_and_buckets_are_two_populations() -> None:
     assert made.median().population == VALUES and made.quantile("0.9").population == RANGES
     assert str(made.median()).startswith(f"Median cost, {VALUES}, limited to 0–10 000: about ")
     assert made.conditions[1] == (
-        f"What counts is {RANGES}, and in answers drawn separately {VALUES}; nothing is guaranteed of the column "
+        f"What counts is {RANGES}, and in answers drawn separately {VALUES}; nothing is guaranteed about the column "
         "itself."
     )
     assert [report.drawn for report in made.caps] == [False, True]
@@ -324,7 +324,7 @@ def test_the_rest_gets_exactly_what_the_report_leaves(options: dict[str, Any]) -
     assert Release.from_json(made.to_json()) == made
     checks = verify_document(made.to_json())
     assert checks.holds, str(checks)
-    proof = [line for line in made.certificate().proof if line.startswith("Units by whether the cap on their ")]
+    proof = [line for line in made.certificate().proof if line.startswith("Units affected by the cap on their ")]
     assert len(proof) == len(made.caps)
 
 
@@ -356,16 +356,16 @@ def test_several_columns(separately: bool) -> None:
         return
     assert made.privacy.epsilon == 1 and [len(each.caps) for each in made.values()] == [1, 1]
     assert type(made).from_json(made.to_json()).to_json() == made.to_json()
-    assert f"What counts of a column is {RANGES}; nothing is guaranteed of the columns themselves." in made.to_html()
+    assert f"Counted in each column: {RANGES}; nothing is guaranteed about the columns themselves." in made.to_html()
 
 
 def test_groups_are_named() -> None:
     frame = visits().with_columns(ward=pl.Series(["A", "B"] * 65_000))
     made = flexdp.release(frame, "cost", by="ward", width=500, **UNIT, **SPEND)
-    assert "in more than 3 ranges of all groups together, and count in 3 of them." in made.conditions[2]
+    assert "in more than 3 ranges across all groups, and count in 3 of them." in made.conditions[2]
     assert str(made.by_group()["A"].max()).startswith(f"Highest cost (ward A), {RANGES}: ")
     asked = flexdp.release(frame, "cost", by="ward", groups=["A", "B"], ask=["max"], epsilon=1, delta=0, **UNIT)
-    assert "more than 3 different values of cost of all groups together" in asked.conditions[2]
+    assert "more than 3 different values of cost across all groups" in asked.conditions[2]
     assert Release.from_json(asked.to_json()) == asked
 
 

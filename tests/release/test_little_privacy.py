@@ -17,7 +17,10 @@ from flexdp import Privacy, PrivacyWarning
 
 TABLE = pl.DataFrame({"x": [float(i % 40) for i in range(900)], "y": ["a", "b", "c"] * 300})
 EPSILON = "epsilon={} is above 10 and gives little privacy protection."
-DELTA = "delta={} lets the promise fail once in {} times; it should be far below one in the number of records."
+DELTA = (
+    "delta={} allows the guarantee to fail in one of {} cases; it should be far smaller than 1 divided by the number "
+    "of records."
+)
 WAYS: dict[str, tuple[Any, str]] = {
     "buckets": (lambda **spend: flexdp.release(TABLE, "x", width=5, **spend), "--width 5"),
     "automatic": (lambda **spend: flexdp.release(TABLE, "x", **spend), ""),

@@ -184,7 +184,9 @@ def test_a_count_says_that_vanished_buckets_are_not_in_it() -> None:
         answer = flexdp.release(values, kind="number", **options, **SPEND).count()
         low = 200 - DROP
         assert answer.interval is not None and low <= answer.interval[0] <= 200 and answer.interval[1] == math.inf
-        told = f"Records of {spots} that were lost altogether are not included, so the exact number may be far higher."
+        told = (
+            f"Records of {spots} that were left out entirely are not included, so the exact number may be far higher."
+        )
         assert answer.statement.endswith(f" (certainly at least {answer.interval[0]}). {told}")
     public = flexdp.release(values, kind="number", width=1000, bounds=(0, 3000), **SPEND).count().statement
     assert "not included" not in public and re.fullmatch(

@@ -46,8 +46,8 @@ def shown(shape: str, max_drop: int | None = 27, **options: Any) -> Shown:
 
 def test_what_was_published() -> None:
     lost = (
-        "Published with differential privacy: every bucket lost a random number of {}, possibly none, and nothing was "
-        "added {}."
+        "Published with differential privacy: a random number of {}, possibly none, was left out of every bucket, and "
+        "nothing was added {}."
     )
     assert published([shown("records")]) == lost.format("records", "anywhere")
     assert published([shown("units")]) == lost.format("units (u)", "anywhere")
@@ -116,8 +116,8 @@ def test_what_is_not_promised() -> None:
     )
     assert whose("one value") == "Each unit (u) counts once, so counts are not counts of records."
     beyond = (
-        "what it had beyond that was not counted, so counts are not counts of records, and nothing is guaranteed of "
-        "the column itself: its median, say, may be any other."
+        "anything beyond that was not counted, so counts are not counts of records, and nothing is guaranteed about "
+        "the column itself: its median, for example, may be any other value."
     )
     assert whose("units") == f"Each unit (u) counts in at most 2 buckets; {beyond}"
     assert whose("points of units") == f"Each unit (u) counts in at most 1 cell; {beyond}"
@@ -192,9 +192,11 @@ def test_how_to_read_several_columns() -> None:
     ("shape", "who", "spot"), [("records", "Records", "bucket"), ("points of units", "Units (u)", "cell")]
 )
 def test_how_it_was_made(shape: str, who: str, spot: str) -> None:
-    lost = "that held any then lost a random number of them, from 0 to 1 027, and the rest is published."
+    lost = f"A random number of them, from 0 to 1 027, was then left out of every {spot}"
     counted, weights, version = how_it_was_made([shown(shape, 1027)], "9.9")
-    assert counted == f"{who} were counted by {spot}. Every {spot} {lost} An empty {spot} stays empty."
+    assert counted == (
+        f"{who} were counted by {spot}. {lost} that held any; the rest is published. An empty {spot} stays empty."
+    )
     assert weights.endswith("proof of privacy is in the appendix.") and version == "Made with flexdp 9.9."
 
 
@@ -207,7 +209,7 @@ def test_how_several_columns_were_made() -> None:
         drawn.startswith("The number of values is first estimated with noise.") and version == "Made with flexdp 9.9."
     )
     assert all(line.endswith("is in the section of each column.") for line in (tables, weights))
-    assert "from 0 to 149 for x, or 57 for g, and the rest is published" in counted
+    assert "from 0 to 149 for x, or 57 for g, was then left out of every bucket" in counted
     bounded = made(ONE, width=5, bounds=(0, 50)).spec
     assert "open" not in how_it_was_made([Shown(spec=bounded, max_drop=9, automatic=True)], "9.9")[0]
     assert [line[:16] for line in how_it_was_made([shown("records", None, asked=ENDS, automatic=True)], "1")] == [

@@ -83,14 +83,14 @@ def test_what_does_not_count(
          ["Counted: readable values of z, in records where y > 1.", "Here z is x + y."]),
         (ONE, "x", {"width": 5, "unit": "u", "max_buckets_per_unit": 2},
          ["Counted: readable values of x, in records with u.",
-          "What counts is each unit (u) once in at most 2 ranges; nothing is guaranteed of the column itself."]),
+          "What counts is each unit (u) once in at most 2 ranges; nothing is guaranteed about the column itself."]),
         (POINT, ["x", "y"], {"width": 5, "unit": "u", "max_buckets_per_unit": 1},
          ["Counted: readable points (x, y), in records with u.",
-          "What counts is each unit (u) in one cell; nothing is guaranteed of the column itself."]),
+          "What counts is each unit (u) in one cell; nothing is guaranteed about the column itself."]),
         (GROUPS, "x", {"width": 5, "by": "g", "unit": "u", "max_buckets_per_unit": 2},
          ["Counted: readable values of x, in records with g and u.",
-          "What counts is each unit (u) once in at most 2 ranges of all groups together; nothing is guaranteed of the "
-          "column itself."]),
+          "What counts is each unit (u) once in at most 2 ranges across all groups; nothing is guaranteed about "
+          "the column itself."]),
         (GROUPS, "x", {"width": 5, "by": "g", "unit": "u", "per_unit": "max"},
          ["Counted: readable values of x, in records with g and u.",
           "Each unit (u) counts once, with its highest x, in the group that has it."]),
@@ -209,12 +209,11 @@ def spec(shape: str) -> Spec:
 def test_many_buckets_of_a_unit() -> None:
     many = replace(spec("units"), max_buckets_per_unit=2000)
     ranges, values = "each unit (u) once in at most 2 000 ranges", "at most 2 000 different values of each unit (u)"
-    assert conditions(many)[-1] == f"What counts is {ranges}; nothing is guaranteed of the column itself."
-    assert (
-        conditions(many, bucketed=False)[-1] == f"What counts is {values}; nothing is guaranteed of the column itself."
-    )
+    assert conditions(many)[-1] == f"What counts is {ranges}; nothing is guaranteed about the column itself."
+    own = conditions(many, bucketed=False)[-1]
+    assert own == f"What counts is {values}; nothing is guaranteed about the column itself."
     both = f"{ranges}, and in answers drawn separately {values}"
-    assert conditions(many, asked=True)[-1] == f"What counts is {both}; nothing is guaranteed of the column itself."
+    assert conditions(many, asked=True)[-1] == f"What counts is {both}; nothing is guaranteed about the column itself."
 
 
 def test_captions() -> None:

@@ -84,7 +84,7 @@ def test_buckets() -> None:
                 "for buckets of at least 28 records; such a count may exceed the true one."
             ),
             "count": (
-                "Number of records: about 977 (certainly at least 950). Records of buckets that were lost altogether "
+                "Number of records: about 977 (certainly at least 950). Records of buckets that were left out entirely "
                 "are not included, so the exact number may be far higher."
             ),
             "applied": f"Result of len for x: 2. {MOVED}",
@@ -236,7 +236,7 @@ def test_units() -> None:
                 f"{lower(LISTED.replace('records', 'units (u)'))}"
             ),
             "count": (
-                "Number of units (u): about 914 (certainly at least 900). Units of buckets that were lost altogether "
+                "Number of units (u): about 914 (certainly at least 900). Units of buckets that were left out entirely "
                 "are not included, so the exact number may be far higher."
             ),
             "debiased": (

@@ -187,7 +187,7 @@ def test_moments_that_are_none_are_left_out(tmp_path: Path) -> None:
 
 def test_answers_are_times() -> None:
     values = pd.Series(pd.date_range("2024-01-01", "2024-12-31 23:00", freq="h"))
-    with pytest.raises(flexdp.InputError, match=r"width is a length of time.*Say kind='date' or kind='datetime'"):
+    with pytest.raises(flexdp.InputError, match=r"width is a length of time.*Set kind='date' or kind='datetime'"):
         flexdp.release(values, epsilon=1, delta="1e-6", width="1 month")
     released = flexdp.release(values, epsilon=1, delta="1e-6", kind="datetime", width="1 month")
     assert released.max().value == dt.datetime(2024, 12, 16, 12)

@@ -223,7 +223,7 @@ def test_what_a_release_by_unit_says() -> None:
     )
     assert released.conditions == (
         "Counted: readable values of x limited to 0–39, in records with id.",
-        "What counts is each unit (id) once in at most 2 ranges; nothing is guaranteed of the column itself.",
+        "What counts is each unit (id) once in at most 2 ranges; nothing is guaranteed about the column itself.",
     )
     assert "So counted, it has about " in str(released.mode())
     assert "for each id: an observer who was 50% sure that a given id is in the data" in str(released.privacy)
@@ -305,7 +305,7 @@ def test_records_that_lack_a_group_or_a_unit_are_not_spoken_of() -> None:
     both = flexdp.release(table, "v", by="g", unit="u", max_buckets_per_unit=2, cap_report=False, **spend)
     assert both.conditions == (
         "Counted: readable values of v, in records with g and u.",
-        "What counts is each unit (u) once in at most 2 ranges of all groups together; nothing is guaranteed of the "
+        "What counts is each unit (u) once in at most 2 ranges across all groups; nothing is guaranteed about the "
         "column itself.",
     )
     assert "So counted, at most 53 units (u) per bucket and g were left out; " in str(both.max())

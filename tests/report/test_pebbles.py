@@ -284,8 +284,8 @@ def test_a_promise_without_alpha_is_refused_with_what_is_missing() -> None:
     with pytest.raises(InputError) as refused:
         accuracy_chart(measured([0]), promised=told)
     assert str(refused.value) == (
-        "promised must have a known alpha; got one that knows only of at most 27 records from each bucket. Derive it "
-        "with records_at_least and bars, from steps that keep the number of records: buckets do with bounds that "
+        "promised must have a known alpha; got one that states only at most 27 records from each bucket. Derive it "
+        "with records_at_least and bars, from steps that keep the number of records: buckets with bounds that "
         "clamp, and steps that declare keeps_records."
     )
     bounded = (Bucketing(width=5, bounds=(0, 100)) >> Dropping(1, "1e-6") >> ReadOff(Max())).accuracy(**known)

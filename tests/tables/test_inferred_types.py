@@ -200,14 +200,14 @@ def test_without_a_literal_columns_of_pandas_are_not_compared() -> None:
     for u in ([1, 2], ["a", 2], [dt.datetime(2024, 5, 1)] * 2):
         frame = pd.DataFrame({"u": u, "w": u, "k": pd.array([1, 2], dtype="Int64")})
         for where, words in {
-            "u = w": r"nothing tells how they are compared. Write number\(u\) = number\(w\)",
-            "u < w": r"so nothing tells how they are ordered. Write number\(u\) < number\(w\)",
-            "u - w > 3": r"nothing tells what their difference is. Write number\(u\) - number\(w\), or date",
-            "coalesce(u, w) = w": r"so nothing tells how they are compared",
+            "u = w": r"nothing shows how to compare them. Write number\(u\) = number\(w\)",
+            "u < w": r"so nothing shows how to order them. Write number\(u\) < number\(w\)",
+            "u - w > 3": r"so their difference is undefined. Write number\(u\) - number\(w\), or date",
+            "coalesce(u, w) = w": r"so nothing shows how to compare them",
         }.items():
             with pytest.raises(InputError, match=words):
                 prepare(frame, "k", where=where)
-        with pytest.raises(InputError, match=r"nothing tells how column 'u' is read.*Write number\(u\)"):
+        with pytest.raises(InputError, match=r"nothing shows how to read it.*Write number\(u\)"):
             prepare(frame, "z", kind="number", derive={"z": "coalesce(u, w)"})
         for where in ("u = k", "number(u) = w", "u - w > 3 AND u > 1", "coalesce(u, w) IS NOT NULL"):
             prepare(frame, "k", where=where)

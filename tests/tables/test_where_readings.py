@@ -143,7 +143,7 @@ def test_a_format_of_dates_holds_for_texts_of_pandas() -> None:
 
 
 REFUSED = {
-    "a > b": r"a and b declare no type, so nothing tells how they are ordered. Write number\(a\) > number\(b\), date",
+    "a > b": r"a and b declare no type, so nothing shows how to order them. Write number\(a\) > number\(b\), date",
     "NOT a <= b": r"Write number\(a\) > number\(b\)",
     "a BETWEEN b AND coalesce(b, a)": r"Write number\(a\) >= number\(b\)",
     "coalesce(a, b) < b": "declare no type",

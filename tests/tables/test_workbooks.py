@@ -337,7 +337,7 @@ def test_a_column_that_may_be_on_another_sheet(tmp_path: Path) -> None:
     assert str(refused.value) == f"column: no column named 'cost'. {remedy}"
     with pytest.raises(InputError) as refused:
         flexdp.query(path, "note", width=1, where="cost > 1")
-    assert str(refused.value) == f"where: no column named 'cost'. {remedy} A text stands in single quotes: 'ICU'."
+    assert str(refused.value) == f"where: no column named 'cost'. {remedy} Write a text in single quotes: 'ICU'."
     for words in (("release", path, "cost", "-e", "1", "-d", "1e-6"), ("check", path, "cost"),
                   ("summary", path, "-c", "cost", "-e", "1", "-d", "1e-6"), ("query", path, "cost")):  # fmt: skip
         ran = command(*words)

@@ -115,11 +115,13 @@ def budgets_of(
                 "delta",
                 ("must be 0 with ", P("ask"), " alone: the answers need none"),
                 given=number_text(small),
-                remedy=("Say ", P("delta", 0), ", or give ", _named_buckets(spec), " for buckets as well."),
+                remedy=("Set ", P("delta", 0), ", or give ", _named_buckets(spec), " for buckets as well."),
             )
         for name, value in (("split", split), ("certify", certify)):
             if value is not None:
-                raise InputError(name, ("needs buckets beside ", P("ask")), remedy=("Give ", _named_buckets(spec), "."))
+                raise InputError(
+                    name, ("needs buckets in addition to ", P("ask")), remedy=("Give ", _named_buckets(spec), ".")
+                )
         bars, own = None, whole
     else:
         if not exact("delta", delta):

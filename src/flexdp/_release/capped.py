@@ -190,8 +190,8 @@ def cap_answer(spec: Spec, report: CapReport, whole: Fraction) -> Answer:
     share = percent_text(float(report.epsilon / whole))
     statement = (
         f"{text[:1].upper()}{text[1:]} {_more(spec, drawn=drawn)}. With {percent_text(float(1 - _GAMMA))} probability "
-        f"the first number is off by at most {thousands(one)} and the second by at most {thousands(both)}; the two "
-        f"took {share} of ε."
+        f"the first number is off by at most {thousands(one)} and the second by at most {thousands(both)}; publishing "
+        f"both took {share} of ε."
     )
     limited, everybody = Population(counted="values" if drawn else "ranges"), Population(counted="units")
     quantities: tuple[tuple[Quantity, Population, int, int], ...] = (
@@ -221,7 +221,7 @@ def _more(spec: Spec, *, drawn: bool) -> str:
     most = spec.max_buckets_per_unit
     number = "one" if most == 1 else thousands(most)
     several = len(spec.columns) > 1
-    together = " of all groups together" if spec.by else ""
+    together = " across all groups" if spec.by else ""
     if drawn or (not several and isinstance(spec.partitions[0], Exact)):
         values = "value" if most == 1 else "different values"
         return f"have more than {number} {values} of {names}{together}, and count with {number} of them"
@@ -233,8 +233,8 @@ def cap_proof(report: CapReport) -> str:
     """Return the account of the two numbers."""
     what = "values" if report.drawn else "ranges"
     return (
-        f"Units by whether the cap on their {what} touched them: two numbers by two-sided geometric noise, "
-        f"ε = {upper_text(report.epsilon, 6)} each. A unit is in one of them, so both together spend "
+        f"Units affected by the cap on their {what}, and all other units: two numbers with two-sided geometric noise, "
+        f"ε = {upper_text(report.epsilon, 6)} each. A unit is counted in one of them, so both together spend "
         f"ε = {number_text(report.epsilon)}."
     )
 

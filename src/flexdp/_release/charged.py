@@ -39,7 +39,7 @@ _Made = TypeVar("_Made", bound=Release | Releases)
 
 _NUMBERS = ("epsilon", "delta", "certify", "split", "width", "relative", "edges", "beta", "bounds",
             "max_buckets_per_unit")  # fmt: skip
-_UNNAMED = "A table without a path or an address is told from others by a declared period alone"
+_UNNAMED = "A table without a path or an address is identified by a declared period alone"
 _UNWRITTEN = "The parameters cannot be compared with those of later requests"
 _DEFAULTS = {
     "outside": "clamp",
@@ -153,7 +153,7 @@ def run_paid(
             "unit",
             f"must be {account.unit!r}, for which {dataset!r} was declared",
             given=repr(unit),
-            remedy="" if account.unit == "record" else ("Say ", P("unit", account.unit), "."),
+            remedy="" if account.unit == "record" else ("Set ", P("unit", account.unit), "."),
         )
     _check_period(request, account)
     budget = {"epsilon": epsilon, "delta": delta, "certify": certify, "split": split}
@@ -201,7 +201,7 @@ def _found(request: Request, payer: Payer, key: str) -> Release | Releases | Non
         raise InputError(
             "dataset",
             ": the stored release of this request cannot be read by this version of flexdp",
-            remedy=("Say ", P("fresh", True), " to pay for a new one."),
+            remedy=("Set ", P("fresh", True), " to pay for a new one."),
         ) from None
     stored = [earlier] if isinstance(earlier, Release) else list(earlier.values())
     drawn = stored[0].spec.about.drawn

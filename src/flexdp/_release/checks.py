@@ -171,7 +171,7 @@ def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool
                 "zone",
                 f"is missing: {column.label} holds datetimes with a time zone, and days and hours begin at different "
                 "times in different zones",
-                remedy=("Say ", P("zone", "UTC"), " or, for example, ", P("zone", "Europe/Berlin"), "."),
+                remedy=("Set ", P("zone", "UTC"), " or, for example, ", P("zone", "Europe/Berlin"), "."),
             )
         zoned = column.zoned or (zone is not None and column.may_be_zoned and kind in ("date", "datetime"))
         out.append(Axis(column=column, kind=kind, buckets=partition, zone=check_zone(zone) if zoned else None))

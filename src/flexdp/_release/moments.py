@@ -116,7 +116,7 @@ def _number(reader: Reader, words: Words, question: Count) -> Answer:
     told = f"{words.headline(question)}: {text}."
     if high is None:
         spots = "values" if isinstance(reader.partition, Exact) else f"{words.spot}s"
-        lost = f"{words.contents.capitalize()} of {spots} that were lost altogether are not included"
+        lost = f"{words.contents.capitalize()} of {spots} that were left out entirely are not included"
         told += f" {lost}, so the exact number may be far higher."
     return Answer(
         name=question.name,
@@ -327,7 +327,7 @@ def _known(
             spots = off.rpartition(" ")[2]
             return (
                 f"This estimate may be poor: the outermost {spots} hold few {words.contents}, and {spots} beyond them "
-                f"may have been lost altogether. No error bound is guaranteed.{better}"
+                f"may have been left out entirely. No error bound is guaranteed.{better}"
             )
         return f"It is read off {off}, and no error bound is guaranteed.{better}"
     share = reader.partition.kind == "boolean" and isinstance(question, Mean)

@@ -73,7 +73,7 @@ class Shown:
     >>> from flexdp.buckets.parse import make_buckets
     >>> age = Spec(columns=("age",), partitions=(make_buckets("number", width=5),))
     >>> print(published([Shown(spec=age, max_drop=27)]).partition(": ")[2])
-    every bucket lost a random number of records, possibly none, and nothing was added anywhere.
+    a random number of records, possibly none, was left out of every bucket, and nothing was added anywhere.
     """
 
     spec: Spec
@@ -111,7 +111,7 @@ def published(shown: Sequence[Shown]) -> str:
             "Published with differential privacy: each answer is drawn at random near the exact one; nothing else "
             "about the data is published."
         )
-    lost = f"every bucket lost a random number of {_counted(shown[0].spec)}, possibly none"
+    lost = f"a random number of {_counted(shown[0].spec)}, possibly none, was left out of every bucket"
     told = f"Published with differential privacy: {lost}, and"
     drawn = [each for each in shown if each.asked]
     if not drawn:
@@ -155,7 +155,7 @@ def once_of_each(shown: Sequence[Shown]) -> str:
         if (each.asked if drawn else each.max_drop is not None)
     ]
     found = dict.fromkeys(once_each(own, drawn=drawn) for own, drawn in some)
-    return f"What counts of a column is {', or '.join(found)}; nothing is guaranteed of the columns themselves."
+    return f"Counted in each column: {', or '.join(found)}; nothing is guaranteed about the columns themselves."
 
 
 def not_promised(shown: Sequence[Shown]) -> list[str]:
@@ -193,9 +193,9 @@ def _whose(spec: Spec, *, bucketed: bool, several: bool) -> str:
         return f"Each unit{unit_id(spec)} counts once, so counts are not counts of records."
     counts = "counts in" if bucketed else "contributes"
     return (
-        f"Each unit{unit_id(spec)} {counts} {_most(spec, bucketed, several)}; what it had beyond that was not "
-        "counted, so counts are not counts of records, and nothing is guaranteed of the column itself: its median, "
-        "say, may be any other."
+        f"Each unit{unit_id(spec)} {counts} {_most(spec, bucketed, several)}; anything beyond that was not "
+        "counted, so counts are not counts of records, and nothing is guaranteed about the column itself: its median, "
+        "for example, may be any other value."
     )
 
 
@@ -252,7 +252,7 @@ def how_to_read(shown: Sequence[Shown]) -> list[str]:
         *([f"Quote every answer with what it counts: “{once_each(spec)}”."] if is_capped(spec) else []),
         *([ABOUT] if ordered else []),
         "Do not divide by the number of records, or subtract another release of the same data, to find out about "
-        "somebody: each release was protected by itself, and together they reveal more.",
+        "a person: each release was protected by itself, and together they reveal more.",
     ]
 
 
@@ -276,8 +276,8 @@ def how_it_was_made(shown: Sequence[Shown], version: str) -> list[str]:
         spot, most = _spot(spec), _apart(bucketed, lambda each: thousands(each.drop), bucketed)
         who = "Records were" if spec.unit is None else f"Units{unit_id(spec)} were"
         found += [
-            f"{who} counted by {spot}. Every {spot} that held any then lost a random number of them, from 0 to {most}, "
-            f"and the rest is published. An empty {spot} stays empty.",
+            f"{who} counted by {spot}. A random number of them, from 0 to {most}, was then left out of every {spot} "
+            f"that held any; the rest is published. An empty {spot} stays empty.",
             f"The random number follows a table of integer weights, whose proof of privacy is {where}.",
         ]
     return [*found, f"Made with flexdp {version}."]

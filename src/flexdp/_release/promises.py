@@ -130,13 +130,13 @@ def conditions(spec: Spec, *, bucketed: bool = True, asked: bool = False) -> tup
 
 def _capped(spec: Spec, *, bucketed: bool, asked: bool) -> str:
     """How often a unit counts, and that nothing follows for all of its values."""
-    together = " of all groups together" if spec.by else ""
+    together = " across all groups" if spec.by else ""
     own = ", and in answers drawn separately ".join(
         f"{once_each(spec, drawn=drawn)}{together}"
         for drawn, there in ((False, bucketed), (True, asked or not bucketed))
         if there
     )
-    return f"What counts is {own}; nothing is guaranteed of the column itself."
+    return f"What counts is {own}; nothing is guaranteed about the column itself."
 
 
 def _owners(spec: Spec, needed: Sequence[str]) -> str:

@@ -28,9 +28,9 @@ def little_privacy(request: Request) -> list[Phrase]:
         given = P("epsilon", _Written(number_text(epsilon)))
         found.append((given, f" is above {LARGE_EPSILON} and gives little privacy protection."))
     if delta >= _LARGE_DELTA:
-        often = f" lets the promise fail once in {int(1 / delta)} times; "
+        often = f" allows the guarantee to fail in one of {int(1 / delta)} cases; "
         given = P("delta", _Written(number_text(delta)))
-        found.append((given, often, "it should be far below one in the number of records."))
+        found.append((given, often, "it should be far smaller than 1 divided by the number of records."))
     return found
 
 

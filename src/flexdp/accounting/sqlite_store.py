@@ -178,7 +178,9 @@ class SqliteStore:
         if not stat.S_ISREG(found.st_mode):
             raise InputError("ledger", "must be a file", given=str(self))
         if _POSIX and found.st_mode & stat.S_IWOTH:
-            raise InputError("ledger", "must not be writable by everybody", given=str(self), remedy="Say chmod 600.")
+            raise InputError(
+                "ledger", "must not be writable by everybody", given=str(self), remedy="Run chmod 600 on it."
+            )
         self._refuse_folder()
         return found.st_dev, found.st_ino
 
@@ -192,7 +194,7 @@ class SqliteStore:
                 "ledger",
                 "must not lie in a folder that everybody may write to",
                 given=str(self),
-                remedy="Say chmod o-w on the folder.",
+                remedy="Run chmod o-w on the folder.",
             )
 
     def _told(self, failure: Exception) -> LedgerError:

@@ -42,7 +42,7 @@ _DURATION = re.compile(r"\s*(?:([0-9]{1,18})\s*)?([a-z]+?)s?\s*", re.IGNORECASE 
 _LENGTHS = {name[:-1]: micros for name, micros in MEASURES.items()} | {"week": 7 * MICROS_PER_DAY}
 _CALENDAR = {"month": 1, "quarter": 3, "year": 12}
 _MOST_MONTHS = 12 * 9999
-_SAY_TIMES = ("Say ", P("kind", "date"), " or ", P("kind", "datetime"), " if the column holds dates or datetimes.")
+_SAY_TIMES = ("Set ", P("kind", "date"), " or ", P("kind", "datetime"), " if the column holds dates or datetimes.")
 _LIKE_A_DAY = re.compile(r"\s*[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 

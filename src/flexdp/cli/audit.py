@@ -41,7 +41,7 @@ class _Targets(Subcommands):
 def audit() -> None:
     """Run a mechanism very often on two neighbouring data sets and look for a violation of its claim.
 
-    With search, release made-up tables of all forms beside their neighbours instead, and look for any difference.
+    With search, release random tables of every form beside their neighbours, and look for any difference.
 
     Exit code 5 if one is found. Finding none does not prove privacy. Use test data: what is found is printed.
     """
@@ -148,7 +148,7 @@ def release(
     "--seconds", default="60", show_default=True, metavar="S", help="How long to search, in seconds of processor time."
 )
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the tables and requests.")
-@click.option("--pairs", metavar="N", help="Most pairs to try.")
+@click.option("--pairs", metavar="N", help="Maximum number of pairs to try.")
 @click.option(
     "--first",
     default="0",
@@ -162,10 +162,10 @@ def release(
 def search(
     run: Run, /, seconds: str, seed: str, pairs: str | None, first: str, forms: tuple[str, ...], as_json: bool
 ) -> int:
-    """Release made-up tables that differ by one odd record, in every form and with many options.
+    """Release random tables that differ by one odd record, in every form and with many options.
 
-    Both sides get the same public outcomes. Everything that shows must be the same (release or refusal, document,
-    warnings, output, steps), and no step may be likelier on one side than its ε allows. No data of yours is read.
+    Both sides get the same public outcomes. Everything visible must be the same (release or refusal, document,
+    warnings, output, steps), and no step may be likelier on one side than its ε allows. It does not read your data.
     """
     from flexdp.audit import search as searched
 

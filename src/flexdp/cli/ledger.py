@@ -42,8 +42,8 @@ def ledger() -> None:
 @click.option(
     "--by-period",
     is_flag=True,
-    help="The data change, as a file that is overwritten or a table that grows: every release names its --period. "
-    "Default: fixed data, of which a release names none.",
+    help="For data that change, such as an overwritten file or a growing table: every release names its --period. "
+    "Default: fixed data, without periods.",
 )
 @AS_JSON
 def create(ledger: str, dataset: str, epsilon: str, delta: str, unit: str, by_period: bool, as_json: bool) -> int:

@@ -207,7 +207,7 @@ _LABELS = (
         is_flag=True,
         flag_value=False,
         default=True,
-        help="Keep back how many units have more buckets than that, and the 4% of ε that publishing it costs.",
+        help="Do not publish how many units have more buckets than that; publishing it takes 4% of ε.",
     ),
     click.option(
         "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."
@@ -283,7 +283,7 @@ paying: Callable[[Any], Any] = all_of(
         click.option(
             "--fresh",
             is_flag=True,
-            help="Pay again, although the same release of the same source and period was made before.",
+            help="Draw and pay again, even if the same release of the same source and period exists.",
         ),
     )
 )

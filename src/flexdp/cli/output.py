@@ -333,7 +333,7 @@ def coarse(release: Release) -> Phrase:
         return ""
     found = bucket_texts(axis, release.bars.keys) if 0 < len(release.bars) <= _COARSE else []
     where = f"one bucket, {found[0]}" if len(found) == 1 else f"two buckets, {' and '.join(found)}"
-    return (f"All that was released lies in {where}. A smaller ", P("width"), " tells more.") if found else ""
+    return (f"Everything released lies in {where}. A smaller ", P("width"), " shows more.") if found else ""
 
 
 def json_text_of(release: Release | Releases) -> str:

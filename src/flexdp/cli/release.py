@@ -210,7 +210,7 @@ def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:
 def _tell_cost(run: Run, published: Any, payer: Any, payment: Any) -> None:
     """Say what was spent and, with a ledger, what is left."""
     if payment is None:
-        note(f"Spent: {published.privacy} No ledger is kept: every further run on the same data spends again.")
+        note(f"Spent: {published.privacy} There is no ledger: each further run on the same data spends as much again.")
         return
     from flexdp.accounting.shown import bar
 

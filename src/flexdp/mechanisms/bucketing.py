@@ -381,7 +381,7 @@ def _coordinates(histogram: Histogram, buckets: Buckets, dimensions: int) -> NDA
     if buckets.kind == "number":
         return keys.astype(np.float64)
     if keys.dtype.kind == "f" and not (keys == np.floor(keys)).all():
-        raise InputError("histogram", "must have whole numbers for keys", remedy=("Say ", P("kind", "number"), "."))
+        raise InputError("histogram", "must have whole numbers for keys", remedy=("Set ", P("kind", "number"), "."))
     return keys.astype(np.int64) if keys.dtype.kind == "f" else keys
 
 

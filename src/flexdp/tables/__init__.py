@@ -1,4 +1,4 @@
-"""Tables: open a source, count it with one query on its own engine. Nothing but bucket counts leaves this room.
+"""Tables: open a source and count its records by one query on its engine. Only bucket counts leave this room.
 
     open_table(place) ─▶ Engine.describe ─▶ Source: declared columns, and whether rows are records     nothing is read
     Source.count(countings)   a session ─▶ described again, equal? ─▶ one statement ─▶ columns ─▶ KeyedHistogram
@@ -7,8 +7,8 @@
        many, groups, wide       SELECT cell, min(v), max(v), count(*) GROUP BY cell ─▶ pieces ─▶ values of some of them
     whatever goes wrong once records are read becomes one DataError without a cause (_core/faults.py)
 
-``engines`` has a folder an engine; ``files``, ``frames`` and ``memory`` are read by a private DuckDB; ``where`` is the
-language of filters and derived columns; ``plans`` tell whether the rows of a query are records.
+``engines`` has one folder for each engine; ``files``, ``frames`` and ``memory`` are read by a private DuckDB; ``where``
+is the language of filters and derived columns; ``records`` decides whether the rows of a query are records.
 """
 
 from __future__ import annotations

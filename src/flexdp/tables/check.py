@@ -272,7 +272,7 @@ def _checked(column: Column, kind: object, zone: object) -> tuple[Column, Kind]:
     chosen = reading(column, kind, bucketed=column.kind is None)
     if column.needs_zone(chosen) and zone is None and not column.zoned:
         raise InputError(
-            "zone", f"is missing: {column.label} is written with offsets", remedy=("Say ", P("zone", "UTC"), ".")
+            "zone", f"is missing: {column.label} is written with offsets", remedy=("Set ", P("zone", "UTC"), ".")
         )
     if zone is None or column.zoned or not (column.may_be_zoned and chosen in ("date", "datetime")):
         return column, chosen

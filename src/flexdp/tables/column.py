@@ -400,6 +400,6 @@ def refuse_misread(column: Column, kind: Kind) -> None:
     if parameter is not None:
         raise InputError(
             parameter,
-            f"does not fit {column.label}: pandas infers its type from cells, and may have made others of such texts",
+            f"does not fit {column.label}: pandas infers its type from cells, and may have converted such texts",
             remedy="Load the column as text (dtype='string').",
         )

@@ -1,10 +1,10 @@
-"""What an engine must say, and its tables.
+"""The interface of an engine, and the tables that engines count.
 
     open_served(engine, place, "visits") ──▶ engine.session(place) ─▶ engine.describe: names, types, nothing else
                                          ──▶ engine.admit: is every row a record? else rows_are_records=True
                                          ──▶ ServedSource, a Source; each session describes the table again
 
-A new engine is one folder in ``engines`` with the files of the others, and one entry in the list of ``engines``.
+A new engine is one folder in ``engines`` with the same file names as the others, and one entry in ``registry.py``.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ _MOST_CHECKED = 500  # by one statement: PostgreSQL returns at most 1664 columns
 
 @dataclass(frozen=True)
 class Described:
-    """A table as an engine describes it. If it is described otherwise when it is read, nothing is released.
+    """A table as an engine describes it. If the description has changed by the time of reading, nothing is released.
 
-    The rows of a table that is not ``stored`` are made by a definition, which is checked again before each read; its
-    ``computed`` columns are computed when they are read, perhaps from more than their row.
+    The rows of a table that is not ``stored`` come from a definition, which is checked again before each read.
+    ``computed`` columns are computed on reading, perhaps from more than their own row.
     """
 
     name: str  # as it stands in FROM
@@ -69,11 +69,11 @@ class Pool(ABC):
 
 
 class Engine(ABC):
-    """What one engine must say.
+    """The interface that each engine implements.
 
-    Addresses begin with one of its ``schemes``, and files of databases end in one of its ``extensions``. Where a
-    ``module`` is named, connections of other drivers are refused. ``types`` are its own names of types, by kind, for
-    queries that are only shown.
+    Addresses begin with one of its ``schemes``, and files of databases end in one of its ``extensions``. If a
+    ``module`` is named, connections of other drivers are refused. ``types`` has the engine's type name for each kind,
+    for queries that are only shown.
     """
 
     name: ClassVar[str]
@@ -186,7 +186,7 @@ def open_served(engine: Engine, place: Any, table: object, *, rows_are_records: 
 
 @dataclass(frozen=True)
 class ServedSource(Source):
-    """A table of an engine, counted where it is; ``unread`` are columns that the connection may not read."""
+    """A table that its engine counts in place. ``unread`` lists the columns that the connection may not read."""
 
     engine: Engine
     place: Any = field(repr=False)  # an address may hold a password
@@ -254,7 +254,7 @@ class ServedSource(Source):
                 remedy=(
                     "Give ",
                     P("width"),
-                    ", ask for the TEMPORARY privilege, or connect to a server and in a transaction that can write.",
+                    ", ask for the TEMPORARY privilege, or use a server and a transaction that allow writing.",
                 ),
             )
 

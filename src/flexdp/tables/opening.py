@@ -263,7 +263,7 @@ def _engine_of(con: Any, engine: object) -> Engine:
     if engine is None:
         raise InputError(
             "engine",
-            f"is missing: {safe_repr(con)} does not say what it is connected to",
+            f"is missing: {safe_repr(con)} does not say which database it is connected to",
             remedy=("Set ", P("engine"), f" to {one_of(list(known))}."),
         )
     if not isinstance(engine, str) or engine not in known:
@@ -273,7 +273,7 @@ def _engine_of(con: Any, engine: object) -> Engine:
         raise InputError("engine", f"must be {one_of(list(known))}", given=safe_repr(engine), remedy=hint)
     if own is not None and engine != own.name:
         raise InputError(
-            "engine", f"must be that of the connection, {own.name!r}", given=repr(engine), remedy="Leave it out."
+            "engine", f"must be {own.name!r}, the engine of the connection", given=repr(engine), remedy="Leave it out."
         )
     chosen = known[engine]
     if own is None and chosen.module:

@@ -2,13 +2,13 @@
 
     records ──▶ keep            one private copy: read, tested, bounded and grouped exactly as a count does
     copy    ──▶ pieces          SELECT cell, min(v), max(v), count(*) GROUP BY cell: the column in a few thousand pieces
-    pieces  ──▶ values          of few records all of them, by one statement
-            ──▶ put, parts      of many those of the pieces that a request depends on, or will probably do
+    pieces  ──▶ values          of few records all values, by one statement
+            ──▶ put, parts      of many, only those of the pieces that this request needs or later ones probably will
     cuts    ──▶ counts          SELECT bucket, count(*) GROUP BY bucket, where a cut divides a piece
     pieces  ──▶ Column.fetch    everything else, in numpy
 
-Arrays and lists, and up to 2^24 records that DuckDB reads, which lives in this process, are sorted at once instead, by
-one statement that needs no copy.
+Arrays, lists, and up to 2^24 records that DuckDB reads in this process are sorted at once instead, by one statement
+that needs no copy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Key = tuple[Any, ...]
 
 
 class GroupedRanks(Protocol):
-    """A private column that answers requests, as a whole or by group.
+    """A private column that answers rank requests, as a whole or by group.
 
     Without groups it is a :class:`~flexdp.sharp.ranks.Ranks` itself.
     """

@@ -9,9 +9,10 @@
     any other query or view, a column that is computed when read ▶ the question
 
 A count is private if one record makes, or changes, one row. In ``x - mean(x)``, a window, a limit or a join, one record
-moves other rows, too, and the promise would be false. The question is one message, and ``rows_are_records=True`` its
-answer. Plans show steps, but not all functions, so that the texts of a query and of what it names are searched for
-words that depend on more than a row. Texts are never parsed, and nothing of them is repeated in a message.
+also changes other rows, and the guarantee would be false. The question is one message, and ``rows_are_records=True`` is
+the answer. Plans show steps, but not all functions, so the text of a query, and the texts of the views and macros that
+it names, are searched for words that depend on more than one row. Texts are never parsed, and messages never repeat
+them.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ def not_records() -> InputError:
         "source",
         "is a query, a view, a stream or a computed table, whose rows need not be records",
         remedy=(
-            "Does every row come from exactly one record, and does no record make two rows? GROUP BY, joins, windows, "
-            "DISTINCT, LIMIT, UNION, randomness, row numbers and files read twice say no. If yes, set ",
+            "Does every row come from exactly one record, and does no record make two rows? For GROUP BY, joins, "
+            "windows, DISTINCT, LIMIT, UNION, randomness, row numbers and files read twice the answer is no. If yes, "
+            "set ",
             P("rows_are_records", True), "; if not, pass the table itself, with ", P("where"), " or ", P("derive"), ".",
         ),
     )  # fmt: skip
@@ -58,8 +60,8 @@ def shadowed() -> InputError:
     """Return the refusal of a connection on which a built-in function or operator means something else."""
     return InputError(
         "source",
-        ": its DuckDB connection has a macro with the name of a built-in function or operator, which would be used "
-        "instead of it, also by flexdp",
+        ": its DuckDB connection has a macro with the name of a built-in function or operator, which "
+        "flexdp's own queries would call instead",
         remedy="Drop or rename the macro, or pass a connection that does not have it.",
     )
 

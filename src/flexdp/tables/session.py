@@ -1,8 +1,8 @@
-"""Sessions: one snapshot of a place, until it is closed.
+"""Sessions: a snapshot of a place that lasts until it is closed.
 
 with engine.opened(place) as session:
     session.columns(statement, …)        one statement, its result as arrays
-    session.keep(name, query)            a private copy of rows, gone when the session is closed
+    session.keep(name, query)            a private copy of rows, removed when the session is closed
     session.put(pieces, type)            a short private table beside the texts of statements
 """
 
@@ -24,10 +24,10 @@ _T = TypeVar("_T")
 
 
 class Session(ABC):
-    """One snapshot of a place: statements one after another, and private copies that vanish with the session.
+    """A snapshot of a place: runs one statement at a time, and removes its private copies at the end.
 
-    ``rows`` is the name of the copy and ``looked`` that of the table of pieces. ``bound`` sessions answer in the
-    caller's thread only. Those ``in_process`` pass columns as arrays, so that fetching many values costs little.
+    ``rows`` is the name of the copy, and ``looked`` the name of the table of pieces. A ``bound`` session works in the
+    caller's thread only. One ``in_process`` passes columns as arrays, so fetching many values costs little.
     """
 
     dialect: ClassVar[Dialect]

@@ -1,4 +1,4 @@
-"""A source of records, and the one step in which they are counted.
+"""A source of records, and the only step that counts them.
 
 open_table(place) ──▶ Source           its declared columns, and whether its rows are records; nothing is read
 Source.count(countings)                a session ─▶ the table as declared before? ─▶ one statement ─▶ histograms
@@ -37,7 +37,7 @@ __all__ = ["Source", "histogram_of"]
 class Source(ABC):
     """A source of records whose declared columns are known and whose records have not been read.
 
-    Its ``files`` are read. A source that ``reads_texts`` reads cells of text as other kinds, as they are written.
+    ``files`` lists the files that it reads, if any. If it ``reads_texts``, cells of text are parsed as other kinds.
 
     Examples
     --------

@@ -98,7 +98,7 @@ def shown_in(dialect: object, write: Callable[[Engine], str]) -> str:
     if isinstance(dialect, str) and dialect in known:
         return write(known[dialect])
     near = difflib.get_close_matches(dialect, known, n=1) if isinstance(dialect, str) else []
-    hint = f"Did you mean {near[0]!r}?" if near else "Queries in others are not tested, so that none is shown."
+    hint = f"Did you mean {near[0]!r}?" if near else "Queries in other dialects are not tested, so none is shown."
     raise InputError("dialect", f"must be {one_of(sorted(known))}", given=safe_repr(dialect), remedy=hint)
 
 

@@ -78,9 +78,9 @@ def accuracy_chart(
             raise InputError(
                 "promised",
                 "must have a known alpha",
-                given=f"one that knows only of {promise.left_out}",
+                given=f"one that states only {promise.left_out}",
                 remedy="Derive it with records_at_least and bars, from steps that keep the number of records: buckets "
-                "do with bounds that clamp, and steps that declare keeps_records.",
+                "with bounds that clamp, and steps that declare keeps_records.",
             )
         star = said(promise.alpha), promise.beta
     shares = sorted({*measured.alphas, *([star[0]] if star else [])})

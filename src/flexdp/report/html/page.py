@@ -214,7 +214,7 @@ def asked_table(release: Release) -> str:
         for place, (answer, words) in enumerate(zip(answers, known, strict=True))
     ]
     told_of = [*titles[:by], "Statistic", "Guarantee"]
-    bounds = _table_of_groups("What is guaranteed of these answers", told_of, found, by + 1, told=True)
+    bounds = _table_of_groups("Guarantees of these answers", told_of, found, by + 1, told=True)
     return _table_of_groups(name, titles, rows, by) + bounds
 
 

@@ -1,4 +1,4 @@
-"""Statements through the cursors that every DB-API driver has."""
+"""Statements through the cursors of DB-API drivers."""
 
 from __future__ import annotations
 

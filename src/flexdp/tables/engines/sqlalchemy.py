@@ -1,4 +1,4 @@
-"""Tables behind SQLAlchemy: its connections and engines are recognised, and their driver's own connection is used.
+"""Tables behind SQLAlchemy: its connections and engines are recognised, and the driver's own connection is used.
 
 SQLAlchemy is not imported: its objects bring their own methods.
 """

@@ -35,7 +35,7 @@ from flexdp.tables.written import may_be_typed
 __all__ = ["Kinds", "Lookup"]
 
 Lookup: TypeAlias = Callable[[object], Column]
-_QUOTES = " A text stands in single quotes: 'ICU'."
+_QUOTES = " Write a text in single quotes: 'ICU'."
 _TIMES: frozenset[Kind] = frozenset(("date", "datetime"))
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*", re.ASCII)
 _DAY = re.compile(r"\s*[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}|[0-9]{4})\s*", re.ASCII)
@@ -202,7 +202,7 @@ class Kinds:
                 return tree.ReadColumn(replace(column, presence=True), "boolean")
             shown = _shown(name)
             raise self._refused(
-                f": nothing tells how {column.label} is read, which declares no type",
+                f": {column.label} declares no type, and nothing shows how to read it",
                 remedy=f"Write number({shown}), date({shown}) or text({shown}).",
             )
         told = self._told.get(name, set())
@@ -236,9 +236,9 @@ class Kinds:
         equal = op in ("=", "<>")
         if names and (not equal or any(map(self.is_open, names))):
             first, *_, last = map(_shown, names)
-            how = "compared" if equal else "ordered"
+            how = "compare" if equal else "order"
             raise self._refused(
-                f": {first} and {last} declare no type, so nothing tells how they are {how}",
+                f": {first} and {last} declare no type, so nothing shows how to {how} them",
                 remedy=f"Write number({first}) {op} number({last}), date(…) for dates, or text(…) for "
                 f"{'texts' if equal else 'the order of texts'}.",
             )
@@ -249,7 +249,7 @@ class Kinds:
         if any(self._column(name).mixed for name in names):
             first, *_, last = map(_shown, names)
             raise self._refused(
-                f": {first} and {last} declare no type, so nothing tells what their difference is",
+                f": {first} and {last} declare no type, so their difference is undefined",
                 remedy=f"Write number({first}) - number({last}), or date(…) or datetime(…) for times.",
             )
 

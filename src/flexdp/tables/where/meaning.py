@@ -99,7 +99,7 @@ def derived_column(name: str, text: object, lookup: Lookup, *, zone: str | None 
     if not columns.names:
         raise InputError("derive", f": {safe_repr(name)} names no column")
     if kind == "datetime" and _is_zoned(value):
-        raise InputError("derive", f": {safe_repr(name)} would be a datetime with a time zone, which is not derived")
+        raise InputError("derive", f": {safe_repr(name)} would be a datetime with a time zone, which cannot be derived")
     column = Column(name=name, type_name="derived", kind=kind, strict=True, derived=value)
     return column, text_of(meaning.stated(parsed))
 
@@ -216,7 +216,7 @@ class _Meaning:
         if _TIMES.intersection(kinds):
             if node.op != "-" or kinds[0] != kinds[1]:
                 raise self._refused(
-                    ": of times only differences are computed, of two dates (in days) or two datetimes (in seconds)",
+                    ": times allow only differences, of two dates (in days) or two datetimes (in seconds)",
                     remedy="Write departure - arrival > 10 instead of arrival + 10 < departure, and date(…) for the "
                     "day of a datetime.",
                 )
@@ -240,7 +240,7 @@ class _Meaning:
 
     def _check_clocks(self, left: tree.Value, right: tree.Value) -> None:
         if _is_zoned(left) != _is_zoned(right):
-            raise self._refused(": datetimes with and without a time zone do not compare")
+            raise self._refused(": datetimes with and without a time zone cannot be compared")
 
     def _dated(self, node: tree.Call) -> tree.Value:
         """Return the date or datetime whose year or month is taken."""

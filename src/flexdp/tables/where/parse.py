@@ -62,13 +62,13 @@ _CURLY = "\u2018\u2019\u201a\u201b\u2032\u00b4\u201c\u201d\u201e\u201f\u2033\u00
 _SIGNS = {"\u2265": ">=", "\u2264": "<=", "\u2260": "<>", "\u2212": "-"}
 _INSTEAD_OF_SIGN = {
     **{sign: f"Write {ours} instead." for sign, ours in _SIGNS.items()},
-    **dict.fromkeys(_CURLY, "Texts stand in plain single quotes: 'ICU'."),
+    **dict.fromkeys(_CURLY, "Write texts in plain single quotes: 'ICU'."),
     **dict.fromkeys("&|!~", "Combine tests with AND, OR and NOT."),
     **dict.fromkeys("0123456789", "A number is written like 12, 0.5 or 1e6."),
     ".": "A number is written like 12, 0.5 or 1e6, and a column without the name of its table.",
-    "%": "There is no remainder: the arithmetic operators are +, -, * and /. A pattern stands in quotes: LIKE 'A%'.",
+    "%": "There is no remainder operator: use +, -, * and /. Write a pattern in quotes: LIKE 'A%'.",
     ":": "There are no casts: write number(x), date(x) or text(x) for columns that declare no type.",
-    ";": "One test is given, not a statement.",
+    ";": "Give one test, not a statement.",
 }
 _NO_CASTS = (
     "There are no casts: number(x), integer(x), text(x), date(x), datetime(x) and boolean(x) say how a column that "
@@ -132,7 +132,7 @@ def _tokens_of(parameter: str, given: object) -> list[_Token]:
         if (day := _BARE_DAY.match(given, place)) is not None:  # 2024-03-01 would be 2020
             year, month, of_month, _ = day.groups()
             example = "2024-12-31" if year is None else f"{year}-{month:0>2}-{of_month:0>2}"
-            raise refused(": a date stands in quotes, after the word DATE", remedy=f"Write DATE '{example}'.")
+            raise refused(": a date is written in quotes, after the word DATE", remedy=f"Write DATE '{example}'.")
         if _COMMENT.match(given, place):
             raise refused(f": {_NOUNS[parameter]} has no comments", remedy="Write a - -b to subtract a negative value.")
         found = _TOKEN.match(given, place)
@@ -253,7 +253,7 @@ class _Parser:
         if isinstance(node, tree.Value):
             return node
         raise self._refused(
-            ": a test stands where a value is needed", remedy="A test becomes a value by CASE WHEN … THEN … END."
+            ": a value is needed here, not a test", remedy="A test becomes a value by CASE WHEN … THEN … END."
         )
 
     def _deeper(self) -> None:

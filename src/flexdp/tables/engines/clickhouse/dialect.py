@@ -1,4 +1,4 @@
-"""ClickHouse's SQL, with the settings under which NULL and names mean what they mean elsewhere."""
+"""ClickHouse's SQL, with settings that give NULL and names their usual meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements on ClickHouse through the cursor of any driver. There are no transactions: each statement is its own."""
+"""Statements on ClickHouse through the cursor of any driver. There are no transactions: each statement stands alone."""
 
 from __future__ import annotations
 

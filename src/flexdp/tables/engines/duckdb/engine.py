@@ -45,7 +45,7 @@ _TEXT_READER = re.compile(r"READ_(CSV|JSON|NDJSON|XLSX)", re.IGNORECASE)
 
 
 class Duckdb(Engine):
-    """DuckDB, in files, on connections and as relations, of which several threads take turns."""
+    """DuckDB: files, connections, and relations, on which threads take turns."""
 
     name = "duckdb"
     dialect = DUCKDB

@@ -1,4 +1,4 @@
-"""Connections to DuckDB: private ones of our own, and the caller's without profiles, logs and a progress bar."""
+"""Connections to DuckDB: private ones, and the caller's with profiles, logs and the progress bar off."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _restore(ask: Callable[[str], Any], setting: str, value: str) -> None:
 
 
 class _Kept(NamedTuple):
-    """The engine that stays open, once there is one, the limits that its memory has had, and what closes it."""
+    """The engine that stays open, if any, the memory limits it has had, and the stack that closes it."""
 
     engine: list[Any]
     limits: list[str]
@@ -225,7 +225,7 @@ class _InProcess(Session):
 
 
 class PrivateSession(_InProcess):
-    """Statements on a private connection, with which copies vanish; ``interrupt`` stops the running one."""
+    """Statements on a private connection, whose copies vanish with it; ``interrupt`` stops the running statement."""
 
     def __init__(self, con: Any, interrupt: Callable[[], None]) -> None:
         self.con, self._interrupt = con, interrupt
@@ -284,7 +284,7 @@ class CallersSession(_InProcess):
 
 
 class _Unknown:
-    """Stands for the connections of relations that do not show theirs: all of those take turns with each other."""
+    """Stands for the connection of every relation that does not show its own: these all take turns."""
 
 
 def _turn_of(con: Any) -> threading.Lock:

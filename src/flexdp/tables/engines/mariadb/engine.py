@@ -77,7 +77,7 @@ class Mariadb(Engine):
             raise InputError(
                 "source",
                 f": the connection may not read the definition of {safe_repr(found.name)}, which may compute columns "
-                "from several rows: it has privileges on single columns, or may not show a view",
+                "from several rows: it has privileges on single columns only, or may not show a view",
                 remedy=(
                     "Ask for the SELECT privilege on the whole table (and SHOW VIEW on a view); or set ",
                     P("rows_are_records", True),

@@ -1,4 +1,4 @@
-"""Statements on MariaDB: with settings under which they mean what they say, in a transaction of their own or yours."""
+"""Statements on MariaDB, with settings that fix their meaning, in a transaction of their own or of the caller."""
 
 from __future__ import annotations
 
@@ -180,12 +180,12 @@ def check_server(version: str) -> None:
         raise InputError(
             "source",
             "must be a MariaDB server: MySQL and others speak its protocol, but no statement is tested there, and they "
-            "have no @@in_transaction, by which your transaction is left as it is",
+            "have no @@in_transaction, which flexdp needs to leave your transaction alone",
             remedy="Export the table to a Parquet file, or load it into MariaDB, PostgreSQL, SQLite or DuckDB.",
         )
     if tuple(map(int, found.groups())) < _OLDEST:
         raise InputError(
-            "source", f"must be MariaDB {'.'.join(map(str, _OLDEST))} or later: before, there is no JSON_TABLE"
+            "source", f"must be MariaDB {'.'.join(map(str, _OLDEST))} or later: earlier versions have no JSON_TABLE"
         )
 
 

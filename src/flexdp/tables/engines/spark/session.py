@@ -1,4 +1,4 @@
-"""Statements over a DataFrame in its own session: silent, tagged so that they can be cancelled, cleaned up after."""
+"""Statements over a DataFrame in its own session, silent and tagged for cancelling; copies are removed afterwards."""
 
 from __future__ import annotations
 

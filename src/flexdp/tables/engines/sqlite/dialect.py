@@ -1,4 +1,4 @@
-"""SQLite's SQL. Integers have 64 bits; functions that SQLite lacks are registered by ``run.py``."""
+"""SQLite's SQL. Integers have 64 bits; functions that SQLite lacks are registered by ``session.py``."""
 
 from __future__ import annotations
 
