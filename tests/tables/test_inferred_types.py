@@ -21,7 +21,7 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 from _support.corpus import INFERRED
-from _support.private import private_bars
+from _support.private import private_bars, private_counts
 
 import flexdp
 from flexdp import InputError
@@ -448,3 +448,13 @@ def test_declared_integers_that_a_double_would_round_are_left_out_as_numbers(dty
     frame = pd.DataFrame({"a": pd.Series([7, 2**53 - 1, 2**60 + 1, 2**60 + 5], dtype=dtype)})
     assert tally(frame, "a") == {(7.0,): 1, (2.0**53 - 1,): 1}
     assert tally(frame, "a", kind="integer") == {(key,): 1 for key in (7, 2**53 - 1, 2**60 + 1, 2**60 + 5)}
+
+
+def test_short_floats_have_the_integers_of_doubles() -> None:
+    cells = [3.0, 2.0**53, np.inf, 1.5, np.nan]
+    with np.errstate(over="ignore"):
+        counted = [
+            private_counts(pd.Series(np.array(cells, dtype=dtype)), kind="integer")
+            for dtype in ("float16", "float32", "float64", "object")
+        ]
+    assert counted == [{3: 1}] * 4
