@@ -98,7 +98,7 @@ FRAME = pl.DataFrame({"v": [1.0] * 50})
 READERS: dict[str, tuple[Any, str, Callable[[], Any]]] = {
     "lines": (lines.Lines, "_batches", lambda: "t.csv"),
     "polars": (source.Batches, "_read", FRAME.lazy),
-    "stream": (stream._Selected, "_batches", lambda: pa.RecordBatchReader.from_stream(FRAME.to_arrow())),
+    "stream": (stream._Rows, "_whole", lambda: pa.RecordBatchReader.from_stream(FRAME.to_arrow())),
 }
 
 
