@@ -417,12 +417,13 @@ def sources(tmp_path: Path, frame: pl.DataFrame) -> dict[str, Any]:
     con.execute("CREATE TABLE t (x REAL, n INTEGER, g TEXT, u INTEGER)")
     con.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", frame.rows())
     own = duckdb.connect()
-    own.register("frame", frame.to_arrow())
+    own.register("given", frame.to_arrow())
+    own.execute("CREATE TABLE held AS FROM given")
     return {
         "file": tmp_path / "t.parquet",
         "csv": tmp_path / "t.csv",
         "sqlite": (con, "t"),
-        "duckdb": own.table("frame"),
+        "duckdb": own.table("held"),
         "frame": frame,
     }
 

@@ -70,7 +70,8 @@ def test_sources_count_cells_alike(tmp_path: Path) -> None:
     table.write_parquet(tmp_path / "t.parquet")
     table.write_csv(tmp_path / "t.csv")
     con = duckdb.connect()
-    con.register("held", table.to_arrow())
+    con.register("given", table.to_arrow())
+    con.execute("CREATE TABLE held AS FROM given")
     wanted = Counter(
         (g, math.floor(lat / 0.5), math.floor(lon), n // 10)
         for lat, lon, n, g in table.select("lat", "lon", "n", "g").iter_rows()
