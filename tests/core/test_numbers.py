@@ -289,6 +289,7 @@ def near_edges(draw: st.DrawFn) -> tuple[list[float], dict[str, Any]]:
 @example(([1e300, -1e300], {"width": "1e300"}))
 @example(([0.0], {"width": "1e300"}))
 @example(([1.7976931348623157e308], {"width": "1e300"}))
+@example(([0.0, 493827.156], {"width": "123456789/1000", "bounds": ("0", "123456789/200")}))
 def test_numbers_in_buckets_of_a_width(drawn: tuple[list[float], dict[str, Any]]) -> None:
     values, question = drawn
     check(values, **question)

@@ -232,16 +232,16 @@ def _is_infinite(value: Any) -> bool:
 def span_ends(partition: Partition, reading: Reading) -> tuple[Any, Any, str]:
     """Return the two ends of a range, rounded outward as they are printed, and their unit; None where one is open."""
     value, accuracy = reading.value, reading.accuracy
-    if accuracy is None:  # an end is open
-        if isinstance(value, dt.timedelta):
-            return value - value % dt.timedelta(seconds=1), None, ""
-        return to_digits(value, 6, up=False) if partition.relative and value else value, None, ""
     if not isinstance(value, dt.timedelta):
         assert reading.index is not None and not isinstance(partition, Grid)
         (low, near), (far, high) = (bucket_printed(partition, to_python(place)) for place in reading.index)
         inner, outer, told = _apart(near, far), _apart(low, high), on_line(value)
         least = Fraction(0) if inner is None else _end(max(Fraction(0), min(inner, told)), up=False)
+        if accuracy is None:  # an end is open
+            return to_digits(value, 6, up=False) if partition.relative and value else least, None, ""
         return least, None if outer is None else _end(max(outer, told), up=True), ""
+    if accuracy is None:
+        return value - value % dt.timedelta(seconds=1), None, ""
     error, unit = said(accuracy.beta), accuracy.unit
     if not error:
         return value, value, ""

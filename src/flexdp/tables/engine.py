@@ -206,6 +206,10 @@ class ServedSource(Source):
         return self.engine.reads_texts
 
     @property
+    def reads_twice(self) -> bool:
+        return self.found.stored  # a relation may be over a stream
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         return tuple(replace(column, written=self.how) for column in self.found.columns)
 

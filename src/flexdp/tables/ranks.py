@@ -150,15 +150,15 @@ def open_ranks(source: Source, counting: Counting) -> Iterator[GroupedRanks]:
         return
     with _entered(source.session([exact], copies=True)) as session:
         query, records = source.ranked(exact, session.rows, session.looked)
-        if (few := _sorted_at_once(query, records, session)) is not None:
-            yield few
-            return
-        session.keep(session.rows, query.copied(records))
-        yield _Copied(query, session)
+        few = _sorted_at_once(query, records, session) if source.reads_twice else None
+        if few is None:
+            session.keep(session.rows, query.copied(records))
+            few = None if source.reads_twice else _sorted_at_once(query, None, session)
+        yield few or _Copied(query, session)
 
 
-def _sorted_at_once(query: RankQuery, records: str, session: Session) -> _Sorted | None:
-    """Return a column of few records, whose values are fetched within this process by one statement."""
+def _sorted_at_once(query: RankQuery, records: str | None, session: Session) -> _Sorted | None:
+    """Return a column of few records, whose values are fetched within this process, as they are read or copied."""
     if not session.in_process or query.counting.groups or query.wide:
         return None
     found = session.columns(query.every_value(records, SORTED_AT_MOST), ["v"])["v"]

@@ -54,6 +54,11 @@ class Source(ABC):
     reads_texts = True
 
     @property
+    def reads_twice(self) -> bool:
+        """True unless the source is a stream, or costs as much to read again."""
+        return True
+
+    @property
     @abstractmethod
     def dialect(self) -> Dialect:
         """The SQL that the source is queried in."""

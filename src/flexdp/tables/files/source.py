@@ -125,6 +125,10 @@ class LineSource(FileSource):
     encoding: str | None = None
 
     @property
+    def reads_twice(self) -> bool:
+        return False
+
+    @property
     @abstractmethod
     def lines(self) -> Mapping[str, Lines]:
         """The lines by their name in the query."""

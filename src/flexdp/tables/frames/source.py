@@ -43,6 +43,10 @@ class FrameSource(PrivateSource):
     how: Written = WRITTEN
 
     @property
+    def reads_twice(self) -> bool:
+        return self.look is None
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         return tuple(self.column(None if self.single else name) for name in dict.fromkeys(self.labels))
 

@@ -207,12 +207,14 @@ class RankQuery:
         counted = f"SELECT {keys}, count(*) AS records FROM ({inner}) AS k GROUP BY {keys}"
         return f"SELECT {', '.join([*shown, 'bucket'])}, records FROM ({counted}) AS g"
 
-    def every_value(self, records: str, most: int) -> str:
-        """Return the statement that fetches the values of a column without groups as they are read, NULL among them.
+    def every_value(self, records: str | None, most: int) -> str:
+        """Return the statement that fetches the values of a column without groups, as they are read or from the copy.
 
-        It returns one more than so many at most. Whoever sorts them leaves out NaN and infinities: statistics of files,
-        which do not tell of NaN, may decide a test in the statement.
+        It returns one more than so many at most, NULL among them. Whoever sorts them leaves out NaN and infinities:
+        statistics of files, which do not tell of NaN, may decide a test in the statement.
         """
+        if records is None:
+            return f"SELECT v FROM {self.rows} LIMIT {most + 1}"
         boolean = self.counting.values[0].kind == "boolean"
         value = self.dialect.as_integer("CASE WHEN b0 THEN 1 WHEN NOT b0 THEN 0 END") if boolean else "b0"
         return f"SELECT {value} AS v FROM (\n{records}\n) AS r LIMIT {most + 1}"
