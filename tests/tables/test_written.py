@@ -421,7 +421,7 @@ def test_the_default_is_what_it_was() -> None:
 
 
 def test_the_command_line_takes_the_same_options(tmp_path: Path) -> None:
-    path = csv_of(tmp_path, ["1.234,56 €"] * 300 + ["31.12.2024"] * 300)
+    path = csv_of(tmp_path, ["1.234,56 €"] * 300 + ["31.12.2024"] * 3000)
     options = ("--decimal", ",", "--thousands", ".", "--currency", "€", "--epsilon", "1", "--delta", "1e-6")
     out = command("release", path, "x", *options, "--kind", "number", "--width", "1000", "--stat", "max")
     assert out.returncode == 0 and "Highest x: 1000–2000 or more. At most 27 " in out.stdout, out
