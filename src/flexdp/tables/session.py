@@ -40,9 +40,9 @@ class Session(ABC):
     def fetch(self, statement: str) -> Rows:
         """Run a statement and return its rows. What it raises may quote a record."""
 
-    def insert(self, statement: str, rows: Rows) -> None:
-        """Run a statement for each row of parameters, written ``%s`` unless ``put`` says otherwise."""
-        raise NotImplementedError
+    @abstractmethod
+    def put(self, rows: Rows, value_type: str) -> None:
+        """Fill the private table ``looked``, whose values have a type, by :meth:`put_beside` or :meth:`put_as_text`."""
 
     def name_copies(self, table: str) -> None:  # noqa: B027  (most engines have a place of their own for them)
         """Name copies so that they can be made beside a table, whose name stands in FROM."""
@@ -66,23 +66,20 @@ class Session(ABC):
         """Store the rows of a query privately."""
         self.ask(f"CREATE TEMPORARY TABLE {name} AS {query}")
 
-    def put(self, rows: Rows, value_type: str) -> None:
-        """Fill the private table ``looked``, whose values have a type.
+    def put_beside(self, rows: Rows, value_type: str, insert: Callable[[str, Rows], object], mark: str) -> None:
+        """Fill the table by parameters: a server's statements may be logged, and hold no record.
 
-        A server's statements may be logged, so rows travel beside the text, which holds no record.
+        ``insert`` runs a statement for each row, and ``mark`` stands for a parameter in it.
         """
-        self._put_beside(rows, value_type, "%s")
-
-    def _put_beside(self, rows: Rows, value_type: str, mark: str) -> None:
         d = self.dialect
         types = (d.integer_type, d.double_type, value_type, value_type, d.double_type)
         columns = ", ".join(f"{name} {d.stored(kind)}" for name, kind in zip(LOOKED, types, strict=True))
         self.ask(f"CREATE TEMPORARY TABLE IF NOT EXISTS {self.looked} ({columns})")
         self.ask(f"DELETE FROM {self.looked}")
         marks = ", ".join([mark] * len(LOOKED))
-        self.perform(lambda: self.insert(f"INSERT INTO {self.looked} VALUES ({marks})", rows))
+        self.perform(lambda: insert(f"INSERT INTO {self.looked} VALUES ({marks})", rows))
 
-    def _put_as_text(self, rows: Rows, made: str) -> None:
+    def put_as_text(self, rows: Rows, made: str) -> None:
         """Fill the table by a text, which does not leave this process."""
         d = self.dialect
         written = [[d.integer(cell) if isinstance(cell, int) else d.double(cell) for cell in row] for row in rows]

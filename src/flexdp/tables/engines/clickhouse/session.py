@@ -42,7 +42,7 @@ class ClickhouseSession(Session):
             cursor.close()
 
     def put(self, rows: Rows, value_type: str) -> None:  # noqa: ARG002
-        self._put_as_text(rows, "CREATE OR REPLACE TEMPORARY TABLE")
+        self.put_as_text(rows, "CREATE OR REPLACE TEMPORARY TABLE")
 
 
 @contextmanager

@@ -221,7 +221,7 @@ class _InProcess(Session):
         self.ask(f"CREATE TEMP TABLE {name} AS {query}")
 
     def put(self, rows: Rows, value_type: str) -> None:  # noqa: ARG002
-        self._put_as_text(rows, "CREATE OR REPLACE TEMP TABLE")
+        self.put_as_text(rows, "CREATE OR REPLACE TEMP TABLE")
 
 
 class PrivateSession(_InProcess):

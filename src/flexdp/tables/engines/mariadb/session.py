@@ -55,6 +55,9 @@ class MariadbSession(DriverCursors, Session):
             cursor.close()
         return [[_decoded(cell) for cell in (row.values() if isinstance(row, dict) else row)] for row in rows]
 
+    def put(self, rows: Rows, value_type: str) -> None:
+        self.put_beside(rows, value_type, self.insert, "%s")
+
     def name_copies(self, table: str) -> None:
         """Let copies belong to the table's database, since the connection may have chosen none."""
         database, mark = table.rpartition(".")[0], uuid.uuid4().hex

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -44,6 +45,13 @@ class PostgresSession(Session):
 
     dialect = POSTGRES
     rows, looked = "pg_temp.flexdp_records", "pg_temp.flexdp_looked"
+
+    @abstractmethod
+    def insert(self, statement: str, rows: Rows) -> None:
+        """Run a statement for each row of parameters."""
+
+    def put(self, rows: Rows, value_type: str) -> None:
+        self.put_beside(rows, value_type, self.insert, "%s")
 
     def keep(self, name: str, query: str) -> None:
         self.ask(f"CREATE TEMPORARY TABLE {name} ON COMMIT DROP AS {query}")

@@ -45,7 +45,7 @@ class SqliteSession(Session):
         self.ask(f"CREATE TEMP TABLE {name} AS {query}")
 
     def put(self, rows: Rows, value_type: str) -> None:
-        self._put_beside(rows, value_type, "?")
+        self.put_beside(rows, value_type, self.insert, "?")
 
     def cancel(self) -> None:
         self._con.interrupt()
