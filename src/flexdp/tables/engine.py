@@ -9,10 +9,12 @@ A new engine is one folder in ``engines`` with the same file names as the others
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from flexdp._core.faults import FaultError, concealed
@@ -37,11 +39,12 @@ from flexdp.tables.sql.query import ReadCell, Reading
 from flexdp.tables.written import WRITTEN, Written
 
 __all__ = [
-    "Described", "Engine", "Pool", "ServedSource", "check_name", "no_table", "not_permitted", "open_served",
-    "there_are", "unread_columns",
+    "LONGEST_PATH", "Described", "Engine", "Pool", "ServedSource", "check_name", "no_table", "not_permitted",
+    "open_served", "readable_file", "there_are", "unread_columns",
 ]  # fmt: skip
 
 _LONGEST_NAME = 300
+LONGEST_PATH = 160  # characters that a message repeats
 _MOST_NAMED = 12
 _MOST_CHECKED = 500  # by one statement: PostgreSQL returns at most 1664 columns, SQLite 2000
 
@@ -323,6 +326,17 @@ def check_name(table: object) -> str:
             given=safe_repr(table),
         )
     return table
+
+
+def readable_file(path: str) -> tuple[str, ...]:
+    """Return the file of a database, after checking that it can be read.
+
+    Python must not open it: on closing it, the locks that this process holds on it would be lost.
+    """
+    if not Path(path).is_file() or not os.access(path, os.R_OK):
+        shown = safe_repr(path, LONGEST_PATH)
+        raise InputError("source", f": {shown} does not exist or cannot be read", remedy="Check path and permissions.")
+    return (path,)
 
 
 def no_table(table: str, names: Sequence[str] = ()) -> InputError:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.column import Column
-from flexdp.tables.engine import Described, Engine, no_table
+from flexdp.tables.engine import Described, Engine, no_table, readable_file
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.engines.duckdb.rows import Function, check_macros, check_relation, functions_of
 from flexdp.tables.engines.duckdb.session import (
     RELATION,
-    CallersSession,
+    DuckdbSession,
     connection,
     is_connection,
     opened,
@@ -31,7 +28,6 @@ from flexdp.tables.sql.query import Reading
 
 __all__ = ["Duckdb"]
 
-_LONGEST_SHOWN = 160  # characters of a path that a message repeats
 _T = TypeVar("_T")
 _NAMES = """
 SELECT CASE WHEN table_schema = current_schema() THEN '' ELSE table_schema || '.' END || table_name
@@ -68,10 +64,10 @@ class Duckdb(Engine):
         modules = {c.__module__.split(".")[0] for c in classes if c.__name__ == "DuckDBPyRelation"}
         return RELATION if modules & {"duckdb", "_duckdb"} else ""
 
-    def opened(self, place: Any, *, copies: bool = False) -> AbstractContextManager[CallersSession]:
+    def opened(self, place: Any, *, copies: bool = False) -> AbstractContextManager[DuckdbSession]:
         return opened(place, copies=copies)
 
-    def describe(self, session: CallersSession, table: str) -> Described:
+    def describe(self, session: DuckdbSession, table: str) -> Described:
         def described() -> tuple[list[str], list[str], str]:
             kind = str(getattr(session.relation, "type", ""))  # not documented; without it, it is a query
             return list(session.relation.columns), list(map(str, session.relation.types)), kind
@@ -91,7 +87,7 @@ class Duckdb(Engine):
     def read_cell(self, cell: str, column: Column, kind: Kind) -> Reading:
         return read_cell(cell, column, kind)
 
-    def admit(self, session: CallersSession, found: Described, *, vouched: bool) -> None:
+    def admit(self, session: DuckdbSession, found: Described, *, vouched: bool) -> None:
         with session.turn, ExitStack() as unseen:  # a profile of these queries may show statistics of tables
             _asked(lambda: unseen.enter_context(silenced(session.query)), _unplanned)
             _refuse_inferred(session.relation)
@@ -101,19 +97,13 @@ class Duckdb(Engine):
                 text = session.relation.sql_query
                 check_relation(session.query, RELATION, text, functions, _built_in, stored=found.stored)
 
-    def unread(self, session: CallersSession, found: Described) -> frozenset[str]:  # noqa: ARG002
+    def unread(self, session: DuckdbSession, found: Described) -> frozenset[str]:  # noqa: ARG002
         return frozenset()  # there are no privileges
 
     def files(self, place: str) -> tuple[str, ...]:
-        # Python must not open the file: on closing it, the locks that this process holds on it would be lost.
-        if not Path(place).is_file() or not os.access(place, os.R_OK):
-            shown = safe_repr(place, _LONGEST_SHOWN)
-            raise InputError(
-                "source", f": {shown} does not exist or cannot be read", remedy="Check path and permissions."
-            )
-        return (place,)
+        return readable_file(place)
 
-    def names(self, session: CallersSession) -> Sequence[str]:
+    def names(self, session: DuckdbSession) -> Sequence[str]:
         """Return the names of tables and views; those outside the current schema with their own."""
         with suppress(Exception):  # the engine's message is not repeated
             return [str(row[0]) for row in session.con.execute(_NAMES).fetchall()]

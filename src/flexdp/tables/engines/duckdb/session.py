@@ -16,17 +16,17 @@ from flexdp._core.files import private_folder
 from flexdp._core.forks import inside_release
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, UnavailableError
+from flexdp.tables.engine import LONGEST_PATH
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.interrupts import signals_held
 from flexdp.tables.session import Rows, Session
 
 __all__ = [
-    "FOR_COPIES", "RELATION", "CallersSession", "PrivateSession", "connection", "engines_kept", "is_connection",
+    "FOR_COPIES", "RELATION", "DuckdbSession", "PrivateSession", "connection", "engines_kept", "is_connection",
     "opened", "silenced",
 ]  # fmt: skip
 
 RELATION = "flexdp_relation"  # the name of the caller's relation in a query
-_LONGEST_SHOWN = 160  # characters of a path that a message repeats
 
 _SETTINGS = {
     "memory_limit": "600MB",  # larger results spill to the private directory
@@ -241,7 +241,7 @@ class PrivateSession(_InProcess):
         self._interrupt()
 
 
-class CallersSession(_InProcess):
+class DuckdbSession(_InProcess):
     """Statements on the caller's connection or relation, each in its turn; copies are dropped at the end.
 
     A connection answers one statement at a time. Its cursors would not see temporary tables and open transactions.
@@ -302,17 +302,17 @@ def is_connection(source: object) -> bool:
 
 
 @contextmanager
-def opened(place: Any, *, copies: bool) -> Iterator[CallersSession]:
+def opened(place: Any, *, copies: bool) -> Iterator[DuckdbSession]:
     """Open a session on the caller's connection or relation, or on a private connection to a database file."""
     if isinstance(place, str):
         with attached(place, memory=FOR_COPIES if copies else None) as con:
-            yield CallersSession(con)
+            yield DuckdbSession(con)
         return
     if is_connection(place):
-        session = CallersSession(place)
+        session = DuckdbSession(place)
     else:
         con = getattr(place, "_con", None)  # not documented
-        session = CallersSession(con if is_connection(con) else None, place)
+        session = DuckdbSession(con if is_connection(con) else None, place)
     try:
         yield session
     finally:
@@ -325,7 +325,7 @@ def attached(path: str, *, memory: str | None = None) -> Iterator[Any]:
     """Open a private connection to which a database file is attached read-only, its tables under their own names."""
     import duckdb
 
-    shown = safe_repr(path, _LONGEST_SHOWN)
+    shown = safe_repr(path, LONGEST_PATH)
     with connection(memory=memory, own=True) as con:  # an engine attaches a file once
         failure: InputError | None = None
         try:

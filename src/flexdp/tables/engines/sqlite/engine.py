@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, UnavailableError
 from flexdp.tables.column import Column
-from flexdp.tables.engine import Described, Engine, no_table
+from flexdp.tables.engine import LONGEST_PATH, Described, Engine, no_table, readable_file
 from flexdp.tables.engines.sqlite.dialect import SQLITE
 from flexdp.tables.engines.sqlite.session import SqliteSession, is_connection, opened
 from flexdp.tables.engines.sqlite.types import declared, read_cell
@@ -21,7 +19,6 @@ from flexdp.tables.sql.query import Reading
 __all__ = ["Sqlite"]
 
 _NOT_A_DATABASE, _BUSY, _LOCKED = 26, 5, 6  # SQLite's codes of errors
-_LONGEST_SHOWN = 160  # characters of a path that a message repeats
 _HIDDEN, _COMPUTED = 1, 2  # columns of virtual tables, and columns that are computed when they are read
 # A name alone is found among temporary tables first, then in the main database, then in those attached.
 _KINDS = """
@@ -67,13 +64,7 @@ class Sqlite(Engine):
         return read_cell(cell, column, kind)
 
     def files(self, place: str) -> tuple[str, ...]:
-        # Python must not open the file: on closing it, the locks that this process holds on it would be lost.
-        if not Path(place).is_file() or not os.access(place, os.R_OK):
-            shown = safe_repr(place, _LONGEST_SHOWN)
-            raise InputError(
-                "source", f": {shown} does not exist or cannot be read", remedy="Check path and permissions."
-            )
-        return (place,)
+        return readable_file(place)
 
     def names(self, session: SqliteSession) -> Sequence[str]:
         where = "type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -85,7 +76,7 @@ class Sqlite(Engine):
         if isinstance(place, str) and code == _NOT_A_DATABASE:
             return InputError(
                 "source",
-                f": {safe_repr(place, _LONGEST_SHOWN)} is not an SQLite database",
+                f": {safe_repr(place, LONGEST_PATH)} is not an SQLite database",
                 remedy="A DuckDB database must be named .duckdb.",
             )
         if code in (_BUSY, _LOCKED):

@@ -59,7 +59,7 @@ class FileSession(SqliteSession):
         self.ask("COMMIT")  # whatever follows reads the copy; nobody who writes to the file has to wait
 
 
-class CallersSession(SqliteSession):
+class SqliteCallersSession(SqliteSession):
     """Statements on the caller's connection, to whose thread most connections are bound."""
 
     bound = True
@@ -86,7 +86,7 @@ class CallersSession(SqliteSession):
 def opened(place: Any) -> Iterator[SqliteSession]:
     """Open a session: on the caller's connection, which is left as it was, or on a private read-only one to a file."""
     if is_connection(place):
-        session = CallersSession(place)
+        session = SqliteCallersSession(place)
         with _settings(place), _functions(place):
             try:
                 yield session
