@@ -181,6 +181,22 @@ def test_the_corrected_guarantee_covers_the_counterexample() -> None:
         assert found >= 0.9 * float(removed.delta)
 
 
+def test_the_corrected_guarantee_holds_for_larger_tables() -> None:
+    """Where a record is removed, the loss rises with the size of the table; the fall of δ makes up for it."""
+    tau, epsilon = "0.49", "0.05"
+    promised = STLap(tau, epsilon, records_at_least=287, bars=2).directions
+    assert promised is not None
+    for x, y in (((150, 161), (149, 161)), ((250, 200), (249, 200)), ((400, 500), (399, 500))):
+        own = STLap(tau, epsilon, records_at_least=sum(y), bars=2).directions
+        assert own is not None and own.removed.epsilon > promised.removed.epsilon
+        found = true_delta(x, y, float(tau), float(epsilon), at=float(promised.removed.epsilon))
+        assert (
+            float(own.removed.delta) < found <= float(promised.removed.delta)
+        )  # the larger table's own δ is not enough
+        back = true_delta(y, x, float(tau), float(epsilon), at=float(promised.added.epsilon))
+        assert back <= float(promised.added.delta)
+
+
 def test_a_public_reach_repairs_it() -> None:
     """The same counterexample with dropping: exact rationals, the product of three bars."""
     noise = DropNoise("1", "0.05")
@@ -209,6 +225,16 @@ def test_a_public_reach_repairs_it() -> None:
 def test_below_half_a_record_the_papers_mechanism_is_the_identity() -> None:
     x = Histogram.from_counts({1: 10, 2: 5})
     assert STLap(tau="0.03", epsilon=1)(x) == x
+
+
+def test_rounding_to_nearest_reports_small_buckets_too_rarely() -> None:
+    """Compared with the optimal emptiness test; rounding up repeats it, for every number of records."""
+    q, epsilon = 10, 1.0
+    for count in range(1, q // 2 + 1):
+        optimal = stated_delta(q, epsilon) * math.expm1(count * epsilon) / math.expm1(epsilon)
+        nearest, upwards = (1 - float(distribution_function(np.array(-z), q, epsilon)) for z in (count - 0.5, count))
+        assert upwards == pytest.approx(optimal, rel=1e-9)
+        assert nearest < 0.62 * optimal
 
 
 def test_rounding_to_nearest_can_drop_more_than_the_reach() -> None:
@@ -448,3 +474,18 @@ def test_the_two_forms_of_the_condition_agree() -> None:
         for n in (bound * 0.999, bound * 1.001):
             ratio = math.log(math.expm1(-epsilon * tau * (n + 1) / 2) / math.expm1(-epsilon * tau * n / 2))
             assert (n >= bound) == (ratio <= epsilon * (nu + tau / 2))
+
+
+def test_usefulness_of_two_queries_has_no_common_data_set() -> None:
+    """Two half-circles, each turned by ψ: one move by ψ explains either answer, none explains both."""
+    psi, point = 0.1, 0.0
+    queries = {1: (psi, psi + math.pi), -1: (-psi - math.pi, -psi)}
+
+    def counts(angle: float, arc: tuple[float, float], turn: float = 0.0) -> bool:
+        return any(arc[0] + turn <= angle + lap <= arc[1] + turn for lap in (-math.tau, 0.0, math.tau))
+
+    assert all(counts(point, arc, turn=-side * psi) and not counts(point, arc) for side, arc in queries.items())
+    within = np.linspace(point - psi, point + psi, 4001)
+    for arc in queries.values():
+        assert any(counts(angle, arc) for angle in within)
+    assert not any(all(counts(angle, arc) for arc in queries.values()) for angle in within)
