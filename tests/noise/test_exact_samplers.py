@@ -469,8 +469,8 @@ def test_there_is_no_choice_among_nothing() -> None:
 
 
 def test_a_table_that_fails_its_proof_is_never_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = exponential_module._exp_lower  # type: ignore[attr-defined]
-    monkeypatch.setattr(exponential_module, "_exp_lower", lambda x, bits: true(x, bits) + 2**64)
+    true = exponential_module.exp_below  # type: ignore[attr-defined]
+    monkeypatch.setattr(exponential_module, "exp_below", lambda x, bits: true(x, bits) + 2**64)
     with pytest.raises(CertificateError):
         Decay(1)
 

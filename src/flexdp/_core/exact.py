@@ -12,12 +12,13 @@ import re
 import struct
 import sys
 from collections.abc import Callable
-from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from flexdp._core.enclosure import least
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 
@@ -36,6 +37,7 @@ __all__ = [
     "said",
     "smallest_where",
     "sum_up",
+    "to_digits",
     "to_double",
     "upper_text",
     "value_text",
@@ -249,8 +251,21 @@ def upper_text(value: Fraction | float, digits: int = 3) -> str:
     text, longest = number_text(number), _LONGEST_WHOLE if number.denominator <= 2 else digits + 5
     if len(text) <= longest and "/" not in text and Fraction(text) == number:
         return text
-    up = Context(prec=digits, rounding=ROUND_CEILING)
-    return _scientific(up.divide(Decimal(number.numerator), Decimal(number.denominator)), digits)
+    return _scientific(_rounded(number, digits, up=True), digits)
+
+
+def to_digits(value: Fraction | float, digits: int, *, up: bool) -> Fraction:
+    """Return a number rounded up or down to a few digits.
+
+    >>> to_digits(104.1267, 4, up=False), to_digits(Fraction(1, 3), 2, up=True)
+    (Fraction(1041, 10), Fraction(17, 50))
+    """
+    return Fraction(_rounded(Fraction(value), digits, up=up))
+
+
+def _rounded(number: Fraction, digits: int, *, up: bool) -> Decimal:
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 def _scientific(number: Decimal, digits: int) -> str:
@@ -318,11 +333,7 @@ def next_below(value: float) -> float:
 
 def smallest_where(holds: Callable[[float], bool], low: float, high: float) -> float:
     """Return the smallest double in [low, high] that satisfies a monotone test; ``high`` if none does."""
-    first, last = _place(low), _place(high)
-    while first < last:
-        middle = (first + last) // 2
-        first, last = (first, middle) if holds(_at(middle)) else (middle + 1, last)
-    return _at(first)
+    return _at(least(lambda place: holds(_at(place)), _place(low), _place(high)))
 
 
 def _place(value: float) -> int:

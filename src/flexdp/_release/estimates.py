@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexdp._core.calendar import MICROSECOND
-from flexdp._core.exact import float_up, number_text, said, to_double, upper_text
+from flexdp._core.exact import float_up, number_text, said, to_digits, to_double, upper_text
 from flexdp._release.answers import Reading
 from flexdp._release.interpolation import on_line
 from flexdp._release.ranges import (
@@ -26,7 +26,6 @@ from flexdp._release.ranges import (
     outer_ends,
     step_of,
     stepped,
-    to_digits,
     value_words,
 )
 from flexdp.buckets.base import MEASURES

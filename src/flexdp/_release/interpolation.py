@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -35,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.calendar import date_at, datetime_at, days_since_epoch, micros_since_epoch
+from flexdp._core.enclosure import least
 from flexdp._core.exact import said, to_double
 from flexdp._release.ranges import bucket_ends
 from flexdp.buckets.base import MEASURES, Kind
@@ -170,7 +170,7 @@ class Profile:
         """Return the quantile, and the released bucket that it lies in."""
         last = len(self.index) - 1
         wanted = level * self._up_to(last)
-        place = _first(last, lambda each: self._up_to(each) >= wanted)
+        place = least(lambda each: self._up_to(each) >= wanted, 0, last)
         before = self._up_to(place - 1)
         return Found(place, self._inside(place, (wanted - before) / (self._up_to(place) - before)))
 
@@ -327,15 +327,6 @@ class Found:
 
     place: int
     value: Any
-
-
-def _first(last: int, holds: Callable[[int], bool]) -> int:
-    """The first place where a monotone test holds; it is known to hold at the last."""
-    low, high = 0, last
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
 
 
 def _minus_log(share: Fraction) -> Fraction:

@@ -9,7 +9,6 @@ import datetime as dt
 import math
 import re
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.calendar import MICROS_PER_DAY, MICROSECOND
-from flexdp._core.exact import float_up, number_text, said, to_double
+from flexdp._core.exact import float_up, number_text, said, to_digits, to_double
 from flexdp._core.text import blanks_shown, plural, thousands
 from flexdp.buckets.base import Kind, times
 from flexdp.buckets.edges import Edges
@@ -51,7 +50,6 @@ __all__ = [
     "shortened",
     "step_of",
     "stepped",
-    "to_digits",
     "value_words",
 ]
 
@@ -90,17 +88,6 @@ def outward(value: Fraction | float, digits: int, *, up: bool) -> str:
     ('104.1', '123 500', '0')
     """
     return figure(to_digits(value, digits, up=up))
-
-
-def to_digits(value: Fraction | float, digits: int, *, up: bool) -> Fraction:
-    """Return a number rounded up or down to a few digits.
-
-    >>> to_digits(104.1267, 4, up=False), to_digits(Fraction(1, 3), 2, up=True)
-    (Fraction(1041, 10), Fraction(17, 50))
-    """
-    number = Fraction(value)
-    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
-    return Fraction(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
 
 
 def step_of(error: Fraction) -> Fraction:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 from flexdp._core.domains import DELTA, EPSILON, Domain, integer
-from flexdp._core.exact import Number
+from flexdp._core.exact import Number, to_digits
 from flexdp.accounting.budget import Budget
 from flexdp.accounting.composition import privacy_curve
 from flexdp.accounting.lattice import sum_of
@@ -156,7 +155,7 @@ def _calibrated(epsilon: Fraction, delta: Fraction, many: int, kept: _Buckets) -
 
 def _candidate(whole: Privacy, share: Fraction, many: int, kept: _Buckets) -> tuple[int, Fraction, Privacy] | None:
     """The largest ε of each release for a share of δ, in doubles: the reach, the share and the budget."""
-    chance = _digits_down(whole.delta * share / many, 3)
+    chance = to_digits(whole.delta * share / many, 3, up=False)
     if chance < DELTA.low:
         return None
     start = whole.epsilon / many
@@ -169,7 +168,7 @@ def _candidate(whole: Privacy, share: Fraction, many: int, kept: _Buckets) -> tu
     while high - low > max(1, low // _STEPS):
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    found = Privacy(epsilon=_digits_down(start * low / _STEPS, 4), delta=chance)
+    found = Privacy(epsilon=to_digits(start * low / _STEPS, 4, up=False), delta=chance)
     reach = kept.reach(found)
     return None if reach is None else (reach, share, found)
 
@@ -192,12 +191,6 @@ def _ideal(bucket: Privacy) -> LossDistribution:
     plus = (most - first) / -math.expm1(-epsilon)
     zero = 0.0 if odd < even else most
     return LossDistribution(bucket.epsilon, plus, zero, max(0.0, 1 - first - plus - zero), first)
-
-
-def _digits_down(value: Fraction, digits: int) -> Fraction:
-    """A few digits of a positive number, so that it can be typed."""
-    context = Context(prec=digits, rounding=ROUND_FLOOR)
-    return Fraction(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
 def _fits(each: Privacy, whole: Privacy, many: int, kept: _Buckets) -> bool:

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flexdp._core.domains import PURE_DELTA, attribute, elements, integer
+from flexdp._core.enclosure import least
 from flexdp._core.exact import Number, exact, number_text, upper_text
 from flexdp._core.text import safe_repr
 from flexdp.accounting.budget import Budget
@@ -121,12 +122,9 @@ class PrivacyCurve:
                 f"must be at least {upper_text(self.smallest_delta)} for these releases together",
                 given=number_text(wanted),
             )
-        low, high = 0, math.ceil(self.basic.epsilon * _DIGITS)
-        while high - low > 1:  # up to the sum of all ε, where basic composition gets
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._delta(Fraction(middle, _DIGITS)) <= wanted else (middle, high)
-        found = Fraction(high, _DIGITS)
-        return min(found, self.basic.epsilon)
+        most = math.ceil(self.basic.epsilon * _DIGITS)  # the sum of all ε, where basic composition gets
+        found = least(lambda units: self._delta(Fraction(units, _DIGITS)) <= wanted, 1, most)
+        return min(Fraction(found, _DIGITS), self.basic.epsilon)
 
     def points(self, count: int = 50) -> list[tuple[Fraction, float]]:
         """Return points of the curve, from ε = 0 to the sum of all ε.

@@ -22,11 +22,11 @@ Every mass is rounded up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 from flexdp._core.domains import EPSILON, PURE_DELTA, instance
+from flexdp._core.enclosure import exp_bounds
 from flexdp._core.exact import float_up
 from flexdp.accounting.budget import Budget
 from flexdp.calculus.privacy import split
@@ -34,11 +34,9 @@ from flexdp.errors import CertificateError
 from flexdp.guarantees import Privacy
 from flexdp.noise.drop import DropNoise
 
-__all__ = ["LossDistribution", "dominates", "exp_minus", "losses_of_budget", "losses_of_noise", "losses_of_privacy"]
+__all__ = ["LossDistribution", "dominates", "losses_of_budget", "losses_of_noise", "losses_of_privacy"]
 
-_DIGITS = 60
-_HAIR = Fraction(1, 10**50)  # more than the error of sixty digits
-_LARGEST_LOSS = 2000  # beyond it e^{−ε} is not told from 0
+_HAIR = Fraction(1, 10**50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +82,9 @@ class LossDistribution:
         return tuple((loss, mass) for loss, mass in listed if mass)
 
 
-def exp_minus(epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """Enclose e^{−ε} between two rationals that differ by less than 1e-49.
-
-    >>> low, high = exp_minus(Fraction(1))
-    >>> low < high, float(low)
-    (True, 0.36787944117144233)
-    """
-    if epsilon > _LARGEST_LOSS:
-        return Fraction(0), _HAIR
-    near = []
-    for rounding in (ROUND_CEILING, ROUND_FLOOR):
-        context = Context(prec=_DIGITS, rounding=rounding)
-        near.append(Fraction(context.exp(context.divide(Decimal(-epsilon.numerator), Decimal(epsilon.denominator)))))
-    return max(Fraction(0), min(near) - _HAIR), min(Fraction(1), max(near) + _HAIR)
-
-
 @lru_cache(maxsize=1024)
 def _of_parameters(epsilon: Fraction, delta: Fraction) -> LossDistribution:
-    low, high = exp_minus(epsilon)
+    low, high = exp_bounds(-epsilon)
     return LossDistribution(
         epsilon=epsilon,
         plus=float_up((1 - delta) / (1 + low)),
@@ -166,7 +148,7 @@ def losses_of_noise(noise: DropNoise) -> LossDistribution:
     if weights[0] != weights[-1] or len(weights) < 2:  # the two directions differ: take the worst case
         return _of_parameters(noise.epsilon, Fraction(max(weights[0], weights[-1]), whole))
     first, most = Fraction(weights[0], whole), Fraction(max(weights), whole)
-    low, high = exp_minus(noise.epsilon)
+    low, high = exp_bounds(-noise.epsilon)
     plus = (most - first) / (1 - high)
     # Each of these is an upper bound: masses only ever move to larger losses.
     zero = max(Fraction(0), (1 - low * (1 - first) - first - (most - first) * (1 + low)) / (1 - high))
@@ -206,7 +188,7 @@ def dominates(losses: LossDistribution, noise: DropNoise) -> bool:
     False
     """
     weights, whole = noise.weights, 1 << noise.bits
-    low, high = exp_minus(noise.epsilon)
+    low, high = exp_bounds(-noise.epsilon)
     plus, zero, minus = map(Fraction, (losses.plus, losses.zero, losses.minus))
     infinite = Fraction(losses.infinite)
     if losses.epsilon != noise.epsilon or infinite + plus + zero + minus < 1:

@@ -8,15 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from flexdp._core.domains import EPSILON, PURE_DELTA, sequence
+from flexdp._core.enclosure import Bounds, exp_bounds
 from flexdp._core.exact import Number, lower_text, number_text, upper_text
 from flexdp._core.text import safe_repr
 from flexdp.audit.histogram_laws import Compared, as_input, dropped, histogram_pairs, is_deterministic, plain_parts
 from flexdp.audit.pairs import (
     LARGEST_PRODUCT,
-    Bounds,
     Pair,
     Row,
-    exp_bounds,
     hockey_stick,
     joint_rows,
     missing,

@@ -16,18 +16,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
+from flexdp._core.enclosure import Bounds, exp_bounds
+
 __all__ = [
     "LARGEST_PRODUCT",
-    "Bounds",
     "Pair",
     "Row",
-    "exp_bounds",
     "hockey_stick",
     "joint_rows",
     "missing",
@@ -41,7 +39,6 @@ _UNITS = 1 << _BITS
 _LEAST = 1 << 256  # units below which a probability counts as 0, so that no ratio is one of rounded ends
 _RATIO = 512  # bits after the point of a likelihood ratio
 _COARSE_ERROR = Fraction(1, 1 << 200)
-_ROUNDING = Fraction(1, 10**50)  # Decimal's exponential is right to its last of 60 digits
 
 
 class Row(NamedTuple):
@@ -82,13 +79,6 @@ class Pair:
         return all(row.one == row.other for row in self.rows)
 
 
-class Bounds(NamedTuple):
-    """A lower and an upper bound of one number."""
-
-    lower: Fraction
-    upper: Fraction
-
-
 def pair_of_laws(
     one: Mapping[Any, Fraction],
     other: Mapping[Any, Fraction],
@@ -101,15 +91,6 @@ def pair_of_laws(
     labels = dict.fromkeys([*one, *other])
     rows = tuple(Row(label, one.get(label, zero), other.get(label, zero)) for label in labels)
     return Pair(name=name, rows=rows, error=error)
-
-
-@lru_cache(maxsize=4096)
-def exp_bounds(exponent: Fraction) -> Bounds:
-    """Return rational bounds of e^exponent, a relative 10^−49 apart."""
-    context = Context(prec=60, Emin=-(10**9), Emax=10**9)
-    value = context.exp(context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)))
-    middle = Fraction(value)
-    return Bounds(middle * (1 - _ROUNDING), middle * (1 + _ROUNDING))
 
 
 def joint_rows(pairs: Sequence[Pair]) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from flexdp.audit.pairs import exp_bounds
+from flexdp._core.enclosure import exp_bounds
 from flexdp.audit.sharp_laws import _quantile_pair
 from flexdp.mechanisms import Dropping
 from flexdp.noise.drop import DropNoise

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
 
 from flexdp._core.domains import EPSILON, OPEN_GAMMA, SENSITIVITY, flag, instance
+from flexdp._core.enclosure import log_bounds
 from flexdp._core.exact import Number, exact, float_up, sum_up
 from flexdp.calculus.sensitivities import (
     DistortionSensitivity,
@@ -297,10 +296,7 @@ def laplace_accuracy(*, sensitivity: Number, epsilon: Number, gamma: Number) -> 
     """
     scale = SENSITIVITY.check(sensitivity) / EPSILON.check(epsilon)
     chance = OPEN_GAMMA.check(gamma)
-    context = Context(prec=50, rounding=ROUND_CEILING)
-    logarithm = Fraction(context.ln(context.divide(Decimal(chance.denominator), Decimal(chance.numerator))))
-    slack = 1 + Fraction(1, 10**40)  # Decimal's logarithm is right to its last digit
-    return Accuracy(alpha=0, beta=float_up(scale * logarithm * slack), gamma=gamma)
+    return Accuracy(alpha=0, beta=float_up(scale * log_bounds(1 / chance).upper), gamma=gamma)
 
 
 def useful_accuracy(*, beta: Number, gamma: Number, psi: Number = 0) -> Accuracy:

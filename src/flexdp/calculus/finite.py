@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import BETA, GAMMA
+from flexdp._core.enclosure import least
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar, thousands
 from flexdp.calculus.computed import Computed, DistortionCase, MetricCase, value_text
@@ -171,15 +172,13 @@ def _randomised(
         for y in _vertices(law, ball):
             if _cheapest(first, laws, near, loss, worst[0], x, y) is not None:
                 continue
-            low, high = worst[0] + 1, finite
-            while low < high:
-                middle = (low + high) // 2
-                if _cheapest(first, laws, near, loss, middle, x, y) is None:
-                    low = middle + 1
-                else:
-                    high = middle
-            worst = (low, x, y) if low < finite else (len(first.levels), x, y)
-            if low == finite:
+
+            def enough(rank: int, x: int = x, y: Chances = y) -> bool:
+                return _cheapest(first, laws, near, loss, rank, x, y) is not None
+
+            rank = least(enough, worst[0] + 1, finite)
+            worst = (rank, x, y) if rank < finite else (len(first.levels), x, y)
+            if rank == finite:
                 return worst
     return worst
 
@@ -296,13 +295,4 @@ def _farthest(table: Table, p: Chances, q: Chances, known: int) -> int:
 
 def least_rank(holds: Callable[[int], bool], low: int, high: int) -> int:
     """Return the least rank from low to high at which a condition holds, given that it holds at high."""
-    if holds(low):
-        return low
-    low += 1
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return high
+    return low if holds(low) else least(holds, low + 1, high)

@@ -16,12 +16,12 @@ All functions take plain public numbers; None stands for "not public". Nothing h
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.enclosure import least
 from flexdp._core.exact import Number
 from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy
 from flexdp.histogram import LARGEST_COUNT
@@ -287,16 +287,7 @@ def quantile_hull(
     def is_surely_reached(place: int) -> bool:
         return bool(released_up_to(place) >= max(Fraction(1), level * (size + drop * (buckets - 1 - place))))
 
-    return _first(buckets, may_be_reached), _first(buckets, is_surely_reached)
-
-
-def _first(buckets: int, holds: Callable[[int], bool]) -> int:
-    """The smallest place where a monotone test holds; it is known to hold at the last."""
-    low, high = 0, buckets - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
+    return least(may_be_reached, 0, buckets - 1), least(is_surely_reached, 0, buckets - 1)
 
 
 def histogram_accuracy(

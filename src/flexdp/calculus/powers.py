@@ -7,6 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache, reduce
 
+from flexdp._core.enclosure import exp_bounds, least
 from flexdp._core.exact import float_up, sum_up
 
 __all__ = ["any_of", "gamma_share", "group_factor", "share_of_each"]
@@ -38,8 +39,7 @@ def group_factor(step: Fraction, times: int) -> Fraction:
     if times == 1:
         return Fraction(1)
     context = Context(prec=60, rounding=ROUND_CEILING)
-    exponent = context.divide(Decimal(step.numerator), Decimal(step.denominator))
-    ratio = Fraction(context.exp(exponent)) * (1 + Fraction(1, 10**50))  # right to its last digit, then a little more
+    ratio = exp_bounds(step).upper
     base = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
     found, power = Decimal(0), Decimal(1)  # the sum of so many terms, and the next one
     for bit in f"{times:b}":  # twice as many terms, and where the bit is set one more; all is rounded up
@@ -59,13 +59,13 @@ def any_of(chance: Fraction, many: int) -> Fraction:
 @lru_cache(maxsize=64)
 def share_of_each(chance: Fraction, many: int) -> Fraction:
     """The largest δ of each bucket; a plan asks for the same one at every ε."""
+    stay = (chance.denominator - chance.numerator) << _BITS
+
+    def too_large(share: int) -> bool:
+        return _power_down(_GRID - share, _GRID, many) * chance.denominator < stay
+
     low, high = math.floor(chance / many * _GRID), math.floor(chance * _GRID) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        power = _power_down(_GRID - middle, _GRID, many)
-        stays = power * chance.denominator >= (chance.denominator - chance.numerator) << _BITS
-        low, high = (middle, high) if stays else (low, middle)
-    return Fraction(low, _GRID)
+    return Fraction(least(too_large, low + 1, high) - 1, _GRID)
 
 
 def _power_down(top: int, bottom: int, exponent: int) -> int:

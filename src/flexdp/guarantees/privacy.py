@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from flexdp._core.display import card, sentence
 from flexdp._core.domains import EPSILON, PURE_DELTA, instance
+from flexdp._core.enclosure import exp_bounds
 from flexdp._core.exact import Number, number_text, upper_text
 from flexdp.errors import InputError, P
 from flexdp.guarantees.relations import ONE_RECORD, Condition, Neighbours, neighbours_given
@@ -165,12 +166,9 @@ def limit_text(certainty: str) -> str:
 
 def _certainty(epsilon: Fraction) -> str:
     """100·e^ε/(1+e^ε) in percent, rounded up, with as many digits as it takes to stay below 100, or nine."""
-    context = Context(prec=60)
-    exponent = context.divide(Decimal(-epsilon.numerator), Decimal(epsilon.denominator))
-    doubt = context.exp(max(exponent, Decimal(-100)))
-    percent = context.divide(Decimal(100), context.add(Decimal(1), doubt))
+    percent = 100 / (1 + exp_bounds(-min(epsilon, Fraction(100))).lower)
     for digits in range(1, 10):  # further nines say no more
-        rounded = percent.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING, context=context)
+        rounded = Fraction(math.ceil(percent * 10**digits), 10**digits)
         if rounded < 100:
-            return f"{rounded.normalize():f}"
+            return number_text(rounded)
     return "100"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdp._core.domains import EPSILON, TAU, integer
-from flexdp._core.exact import Number
+from flexdp._core.enclosure import Bounds, exp_bounds, log_bounds
+from flexdp._core.exact import Number, to_digits
 from flexdp.calculus.powers import any_of
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.errors import InputError
@@ -26,8 +26,7 @@ from flexdp.noise.continuous import shifted_truncated_laplace
 
 __all__ = ["Directions", "STLap"]
 
-_UP, _DOWN = Context(prec=60, rounding=ROUND_CEILING), Context(prec=60, rounding=ROUND_FLOOR)
-_SLACK = Fraction(1, 10**50)  # Decimal's exponential and logarithm are right to their last digit, whatever the rounding
+_SMALLEST_LOSS = Fraction(1, 10**50)
 _FAR = 500
 
 
@@ -243,16 +242,18 @@ def _directions(tau: Fraction, epsilon: Fraction, records: int | None, bars: int
         return None
     more, less = (_tall(epsilon, tau * size) for size in (records + 1, records))
     drift = (  # λ, from below and from above
-        max(Fraction(0), _log_down((1 - 1 / more.low) / (1 - 1 / less.high))),
-        _log_up((1 - 1 / more.high) / (1 - 1 / less.low)),
+        max(Fraction(0), log_bounds((1 - 1 / more.lower) / (1 - 1 / less.upper)).lower),
+        log_bounds((1 - 1 / more.upper) / (1 - 1 / less.lower)).upper,
     )
     middle = epsilon * (1 + (bars - 2) * tau / 2)
-    others = any_of(_shorter((_exp_up(epsilon * tau) - 1) / (2 * (more.low - 1))), bars - 1) if bars > 1 else 0
-    shown = (_exp_up(epsilon) - 1) / (2 * (more.low - 1))
-    chances = 1 - (1 - shown) * (1 - others), (_exp_up(epsilon * (1 - tau)) - 1) / (2 * (less.low - 1))
+    others = (
+        any_of(_shorter((exp_bounds(epsilon * tau).upper - 1) / (2 * (more.lower - 1))), bars - 1) if bars > 1 else 0
+    )
+    shown = (exp_bounds(epsilon).upper - 1) / (2 * (more.lower - 1))
+    chances = 1 - (1 - shown) * (1 - others), (exp_bounds(epsilon * (1 - tau)).upper - 1) / (2 * (less.lower - 1))
     if max(chances) >= 1:
         return None
-    losses = max(_SLACK, middle - bars * drift[0]), middle + bars * drift[1]
+    losses = max(_SMALLEST_LOSS, middle - bars * drift[0]), middle + bars * drift[1]
     given = Condition(records_at_least=records, buckets_at_most=bars)
     removed, added = (
         Privacy(epsilon=_shorter(loss), delta=_shorter(chance), given=given)
@@ -261,45 +262,19 @@ def _directions(tau: Fraction, epsilon: Fraction, records: int | None, bars: int
     return Directions(removed, added)
 
 
-class _Between(NamedTuple):
-    low: Fraction
-    high: Fraction
-
-
-def _tall(epsilon: Fraction, reach: Fraction) -> _Between:
-    """e^{εq/2} from below and from above; beyond e^{ε + 500} it is not told from infinity."""
+def _tall(epsilon: Fraction, reach: Fraction) -> Bounds:
+    """Bound e^{εq/2}; beyond e^{ε + 500} it is not told from infinity."""
     rate = epsilon * reach / 2
     if rate > epsilon + _FAR:
-        return _Between(_exp_down(epsilon + _FAR), _exp_up(epsilon + _FAR) * 10**100)
-    return _Between(_exp_down(rate), _exp_up(rate))
+        return Bounds(exp_bounds(epsilon + _FAR).lower, exp_bounds(epsilon + _FAR).upper * 10**100)
+    return exp_bounds(rate)
 
 
 def _of_one(epsilon: Fraction, reach: Fraction) -> Fraction:
     """a(q), rounded up."""
-    return (_exp_up(epsilon) - 1) / (2 * (_tall(epsilon, reach).low - 1))
-
-
-def _exp_up(exponent: Fraction) -> Fraction:
-    return Fraction(_UP.exp(_decimal(exponent, _UP))) * (1 + _SLACK)
-
-
-def _exp_down(exponent: Fraction) -> Fraction:
-    return Fraction(_DOWN.exp(_decimal(exponent, _DOWN))) * (1 - _SLACK)
-
-
-def _log_up(number: Fraction) -> Fraction:
-    return Fraction(_UP.ln(_decimal(number, _UP))) + _SLACK
-
-
-def _log_down(number: Fraction) -> Fraction:
-    return Fraction(_DOWN.ln(_decimal(number, _DOWN))) - _SLACK
-
-
-def _decimal(number: Fraction, context: Context) -> Decimal:
-    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
+    return (exp_bounds(epsilon).upper - 1) / (2 * (_tall(epsilon, reach).lower - 1))
 
 
 def _shorter(number: Fraction) -> Fraction:
     """A little above the number, with forty digits instead of hundreds."""
-    scale = Fraction(10) ** (40 - _decimal(number, Context(prec=60)).adjusted())
-    return Fraction(math.ceil(number * scale)) / scale
+    return to_digits(number, 40, up=True)

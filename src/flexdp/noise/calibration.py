@@ -6,11 +6,10 @@ of integers that the noise uses.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from fractions import Fraction
 
 from flexdp._core.domains import DELTA, EPSILON, Domain, integer
+from flexdp._core.enclosure import least_decimal, least_from
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import safe_repr
 from flexdp.calculus.privacy import of_each_bucket
@@ -101,7 +100,7 @@ def smallest_epsilon(q: Number, delta: Number, *, buckets_per_unit: Number = 1) 
     """
     reach, units = reach_given(q), integer("buckets_per_unit", buckets_per_unit)
     share = per_bucket(1, delta, units).delta
-    found = _smallest(lambda e: _fits(e / units, share, reach), SMALLEST_EPSILON * units, _highest(EPSILON))
+    found = least_decimal(lambda e: _fits(e / units, share, reach), SMALLEST_EPSILON * units, _highest(EPSILON))
     if found is None:
         chance = number_text(DELTA.check(delta))
         raise InputError(
@@ -148,7 +147,7 @@ def smallest_delta(epsilon: Number, q: Number, *, buckets_per_unit: Number = 1) 
         rule = f"must be at least {number_text(SMALLEST_EPSILON)} for each bucket"
         raise InputError("epsilon", rule, given=f"{number_text(loss / units)} for each")
     lowest = DELTA.low * units  # so that each bucket's share is at least the smallest there is
-    found = _smallest(
+    found = least_decimal(
         lambda d: _fits(loss / units, per_bucket(loss, d, units).delta, reach), lowest, 1 - Fraction(1, 10**DIGITS)
     )
     if found is None:
@@ -198,13 +197,7 @@ def most_buckets_per_unit(epsilon: Number, delta: Number, q: Number) -> int:
             given=str(reach),
             remedy=("Choose a larger ", P("q"), "."),
         )
-    low, high = 1, 2
-    while fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return least_from(lambda units: not fits(units), 2) - 1
 
 
 def needed_reach(epsilon: Fraction, delta: Fraction, units: int) -> int:
@@ -233,26 +226,3 @@ def _highest(domain: Domain) -> Fraction:
 
 def _fits(epsilon: Fraction, delta: Fraction, reach: int) -> bool:
     return smallest_reach(epsilon, delta, at_most=reach) is not None
-
-
-def _smallest(holds: Callable[[Fraction], bool], low: Fraction, high: Fraction) -> Fraction | None:
-    """The smallest twelve-digit decimal in [low, high] for which a test holds that stays true once it is."""
-    if not holds(high):
-        return None
-    if holds(low):
-        return low
-    # Between the two, first the decade, then the digits.
-    decade = math.floor(math.log10(high))
-    while _power_of_ten(decade) > low and holds(_power_of_ten(decade)):
-        decade -= 1
-    step = _power_of_ten(decade - DIGITS + 1)
-    below: int = 10 ** (DIGITS - 1)
-    above: int = min(10 * below, math.floor(high / step))
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (below, middle) if middle * step > low and holds(middle * step) else (middle, above)
-    return step * above
-
-
-def _power_of_ten(exponent: int) -> Fraction:
-    return Fraction(10**exponent) if exponent >= 0 else Fraction(1, 10**-exponent)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from flexdp._core.domains import DELTA, EPSILON, integer, sequence
+from flexdp._core.enclosure import exp_at_least
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError
@@ -137,24 +138,10 @@ def prove(weights: Sequence[int], *, bits: int, epsilon: Number, delta: Number, 
         q=len(weights),
         growth_numerator=a,
         growth_denominator=b,
-        growth_below_exp_epsilon=_at_most_exp(a, b, epsilon),
+        growth_below_exp_epsilon=exp_at_least(epsilon, Fraction(a, b)),
         total=sum(weights),
         first_weight=weights[0],
         weight_limit=(delta.numerator << bits) // delta.denominator,
         forward=sum(max(0, b * w - a * v) for w, v in zip(weights, shifted_up, strict=True)),
         backward=sum(max(0, b * w - a * v) for w, v in zip(weights, shifted_down, strict=True)),
     )
-
-
-def _at_most_exp(a: int, b: int, x: Fraction) -> bool:
-    """Decide a/b ≤ e^x by exact partial sums of the series and a bound on the remainder."""
-    partial, scale, power, k = 1, 1, 1, 0  # Σ_{i≤k} x^i/i! = partial/scale, x^k/k! = power/scale
-    while a * scale > b * partial:
-        k += 1
-        step = x.denominator * k
-        power *= x.numerator
-        partial, scale = partial * step + power, scale * step
-        # For k ≥ 2x all later terms together are at most the last one.
-        if k >= 2 * x and a * scale > b * (partial + power):
-            return False
-    return True

@@ -22,11 +22,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from flexdp._core.domains import EPSILON, integer
+from flexdp._core.enclosure import exp_at_least, exp_below
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import thousands
 from flexdp.errors import CertificateError, InputError
-from flexdp.noise.certificate import _at_most_exp
-from flexdp.noise.table import _exp_lower
 
 __all__ = ["LARGEST_DECAY", "Decay", "DecayEvidence", "check_depth", "decay", "prove_decay"]
 
@@ -129,7 +128,7 @@ def prove_decay(weights: Sequence[int], *, epsilon: Number, sensitivity: int, gr
         entries=len(weights),
         growth_numerator=a,
         growth_denominator=b,
-        growth_below_exp=_at_most_exp(a, b, loss / (2 * most)),
+        growth_below_exp=exp_at_least(loss / (2 * most), Fraction(a, b)),
         first_weight=weights[0],
         last_weight=weights[-1],
         steepest=max((b * weight - a * following for weight, following in pairwise(weights)), default=0),
@@ -191,7 +190,7 @@ class Decay:
         self._sensitivity = integer("sensitivity", sensitivity)
         self._depth = self.depth_for(self._epsilon, self._sensitivity) if depth is None else integer("depth", depth)
         check_depth(self._depth)
-        self._growth = _exp_lower(self._epsilon / (2 * self._sensitivity), _PRECISION)
+        self._growth = exp_below(self._epsilon / (2 * self._sensitivity), _PRECISION)
         weights = [_LAST]
         for _ in range(self._depth):
             weights.append(self._growth * weights[-1] >> _PRECISION)

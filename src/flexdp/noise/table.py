@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from flexdp._core.domains import DELTA, EPSILON, integer
+from flexdp._core.enclosure import exp_below, least_from
 from flexdp._core.exact import Number, number_text
 from flexdp.errors import CertificateError, InputError, P
 from flexdp.noise.certificate import prove
@@ -102,7 +103,7 @@ class _Growth:
         self.limit = (delta.numerator << bits) // delta.denominator
         self.precision = bits + 32
         # Beyond e^bits a larger growth changes no weight, and soundness needs only a lower bound.
-        self.growth = _exp_lower(min(epsilon, Fraction(bits)), self.precision)
+        self.growth = exp_below(min(epsilon, Fraction(bits)), self.precision)
 
     def smallest_reach(self, largest: int = LARGEST_REACH) -> int | None:
         """Return the smallest q whose mirrored sequence, started at the largest allowed w_0, reaches the total."""
@@ -144,14 +145,7 @@ class _Growth:
             slope += power if q % 2 and j == q // 2 else 2 * power
             power = -(-power * self.growth >> self.precision)
         low = min((self.total << self.precision) // slope, self.limit) - 1
-        step = 1
-        while not self._reaches(min(low + step, self.limit), q):
-            low, step = min(low + step, self.limit), 2 * step
-        high = min(low + step, self.limit)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._reaches(middle, q) else (middle, high)
-        return high
+        return least_from(lambda start: start >= self.limit or self._reaches(start, q), low + 1)
 
     def _cap(self, rungs: list[int], q: int) -> tuple[int, int, int]:
         """Return where the cap begins, the largest cap that fits the total, and the remainder to spread."""
@@ -162,14 +156,3 @@ class _Growth:
             if capped == 0 or cap >= rungs[capped - 1]:
                 return capped, cap, spare
         raise AssertionError("unreachable: the loop returns at zero")
-
-
-def _exp_lower(x: Fraction, precision: int) -> int:
-    """Return an integer A with A / 2^precision ≤ e^x, by the Taylor series with every term rounded down."""
-    term = total = 1 << precision
-    k = 0
-    while term:
-        k += 1
-        term = term * x.numerator // (x.denominator * k)
-        total += term
-    return total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from flexdp.noise.table import _exp_lower
+from flexdp._core.enclosure import exp_below
 
 __all__ = ["exp_minus", "log_above"]
 
@@ -32,7 +32,7 @@ def exp_minus(x: Fraction, bits: int = _BITS) -> Fraction:
     >>> float(exp_minus(Fraction(1)))
     0.36787944117144233
     """
-    return Fraction(1 << bits, _exp_lower(x, bits))
+    return Fraction(1 << bits, exp_below(x, bits))
 
 
 def log_above(x: Fraction) -> Fraction:
