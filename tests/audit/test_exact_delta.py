@@ -16,8 +16,8 @@ from _support.zoo import one_snapshot_law, short_window_law, two_snapshots_law, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flexdp import Histogram, InputError
-from flexdp.audit import AskedChain, ExactDelta, exact_delta, pairs, verify
+from flexdp import Histogram, InputError, divergence
+from flexdp.audit import AskedChain, ExactDelta, exact_delta, verify
 from flexdp.histogram import KeyedHistogram
 from flexdp.mechanisms import BucketHistogram, Bucketing, Dropping, Emptiness, Laplace, ReadOff, STLap
 from flexdp.noise import DropNoise
@@ -72,10 +72,10 @@ def test_products_that_are_made_coarser_enclose_the_exact_one(a: int, b: int, c:
     x, y = {"a": a, "b": b, "c": 7}, {"a": c, "b": d, "c": 8}
     exact = exact_delta(Dropping(1, "0.05"), x, y, epsilon)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "LARGEST_PRODUCT", 1)
+        patch.setattr(divergence, "LARGEST_PRODUCT", 1)
         coarse = exact_delta(Dropping(1, "0.05"), x, y, epsilon)
-        patch.setattr(pairs, "_MOST_ROWS", 20)
-        patch.setattr(pairs, "_MOST_FACTORS", 8)
+        patch.setattr(divergence, "_MOST_ROWS", 20)
+        patch.setattr(divergence, "_MOST_FACTORS", 8)
         coarser = exact_delta(Dropping(1, "0.05"), x, y, epsilon)
     for found, width in ((coarse, 1e-6), (coarser, 1.0)):
         for way, true in ((found.forward, exact.forward), (found.backward, exact.backward)):
@@ -88,8 +88,8 @@ def test_products_of_tiny_probabilities_stay_close() -> None:
     large, small = (1 - delta) * ratio / (1 + ratio), (1 - delta) / (1 + ratio)
     zero = Fraction(0)
     rows = [("x", delta, zero), ("a", large, small), ("b", small, large), ("y", zero, delta)]
-    pair = pairs.Pair(rows=tuple(pairs.Row(*row) for row in rows))
-    forward, backward = pairs.hockey_stick([pair] * 12, Fraction(12 * math.log(1.1)) + Fraction(1, 10**12))
+    pair = divergence.Pair(rows=tuple(divergence.Row(*row) for row in rows))
+    forward, backward = divergence.hockey_stick([pair] * 12, Fraction(12 * math.log(1.1)) + Fraction(1, 10**12))
     true = 1 - (1 - delta) ** 12
     for way in (forward, backward):
         assert way.lower <= true <= way.upper <= true * (1 + Fraction(1, 10**6))

@@ -12,7 +12,8 @@ from flexdp._core.enclosure import Bounds, exp_bounds
 from flexdp._core.exact import Number, lower_text, number_text, upper_text
 from flexdp._core.text import safe_repr
 from flexdp.audit.histogram_laws import Compared, as_input, dropped, histogram_pairs, is_deterministic, plain_parts
-from flexdp.audit.pairs import (
+from flexdp.audit.sharp_laws import SHARP, sharp_pairs
+from flexdp.divergence import (
     LARGEST_PRODUCT,
     Pair,
     Row,
@@ -21,7 +22,6 @@ from flexdp.audit.pairs import (
     missing,
     pair_of_laws,
 )
-from flexdp.audit.sharp_laws import SHARP, sharp_pairs
 from flexdp.errors import InputError
 from flexdp.mechanisms import Laplace, Mechanism
 from flexdp.noise.drop import DropNoise

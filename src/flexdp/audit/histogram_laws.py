@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from flexdp._core.domains import integer, pairs
 from flexdp._core.enclosure import exp_bounds
 from flexdp._core.text import safe_repr
-from flexdp.audit.pairs import LARGEST_PRODUCT, Pair, pair_of_laws
+from flexdp.divergence import LARGEST_PRODUCT, Pair, pair_of_laws
 from flexdp.errors import FlexdpError, InputError
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.mechanisms import Bucketing, Dropping, Emptiness, Mechanism, ReadOff, STLap

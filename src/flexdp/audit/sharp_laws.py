@@ -12,7 +12,7 @@ import numpy as np
 
 from flexdp._core.domains import elements, function, integer, sequence
 from flexdp._core.text import safe_repr
-from flexdp.audit.pairs import Pair, Row, pair_of_laws
+from flexdp.divergence import Pair, Row, pair_of_laws
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
 from flexdp.noise.exponential import Decay

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from flexdp._core.enclosure import Bounds, exp_bounds
 
 __all__ = [
     "LARGEST_PRODUCT",
+    "Divergence",
     "Pair",
     "Row",
     "hockey_stick",
@@ -51,21 +52,11 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """The laws of one part of a mechanism's output on two data sets.
+    """Both laws of one part of an output: the rows are its outcomes, or those that were followed."""
 
-    Parameters
-    ----------
-    name : object
-        Which part of the output it is, such as the key of a bucket; None where there is only one.
-    rows : tuple of Row
-        Every outcome, or those that were followed, each with its probability under both laws.
-    error : pair of Fraction, optional
-        For either law, a bound on the sum over all outcomes of how far its probabilities are off.
-    """
-
-    name: Any = None
+    name: Any = None  # which part it is, such as the key of a bucket; None where there is only one
     rows: tuple[Row, ...]
-    error: tuple[Fraction, Fraction] = field(default=(Fraction(0), Fraction(0)))
+    error: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))  # of either law, Σ|probability − true probability|
 
     @property
     def covered(self) -> tuple[Fraction, Fraction]:
@@ -77,6 +68,30 @@ class Pair:
     def same(self) -> bool:
         """True if both laws are equal, so that the part tells nothing apart."""
         return all(row.one == row.other for row in self.rows)
+
+
+class Divergence(NamedTuple):
+    """Bounds of Σ max(0, P − e^ε·Q) over all outcomes, from the first law to the second and back.
+
+    Outcomes that were not followed count in full in both upper bounds: ``followed`` is without them, ``covered`` the
+    probability of those that were, under the law that has less of it. ``parts`` are the parts that tell anything.
+    """
+
+    forward: Bounds
+    backward: Bounds
+    parts: tuple[Pair, ...] = ()
+    followed: Fraction = Fraction(0)
+    covered: Fraction = Fraction(1)
+
+    @classmethod
+    def between(cls, pairs: Sequence[Pair], epsilon: Fraction) -> Divergence:
+        """Compare outputs of independent parts."""
+        telling = tuple(pair for pair in pairs if not pair.same or any(pair.error))
+        ways, rest = hockey_stick(telling, epsilon), missing(pairs)
+        forward, backward = (
+            Bounds(way.lower, min(Fraction(1), way.upper + more)) for way, more in zip(ways, rest, strict=True)
+        )
+        return cls(forward, backward, telling, max(way.upper for way in ways), 1 - max(rest))
 
 
 def pair_of_laws(
@@ -109,17 +124,6 @@ def hockey_stick(pairs: Sequence[Pair], epsilon: Fraction) -> tuple[Bounds, Boun
     rest of the output is a marginal, which tells no more apart than the whole, so the lower bound stays one. For an
     upper bound over all outcomes, add what is :func:`missing`.
 
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        Independent parts of the output.
-    epsilon : Fraction
-        ε.
-
-    Returns
-    -------
-    pair of Bounds
-        Forward and backward.
     """
     growth = exp_bounds(epsilon)
     kept = [pair for pair in pairs if not pair.same or any(pair.error)]
@@ -142,15 +146,7 @@ def hockey_stick(pairs: Sequence[Pair], epsilon: Fraction) -> tuple[Bounds, Boun
 def missing(pairs: Sequence[Pair]) -> tuple[Fraction, Fraction]:
     """Return the probability, under either law, of the joint outcomes that are no rows.
 
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        Independent parts of the output.
-
-    Returns
-    -------
-    pair of Fraction
-        At most so much is to be added to the divergence from that law to the other one.
+    At most so much is to be added to the divergence from that law to the other one.
     """
     one = other = Fraction(1)
     for pair in pairs:
