@@ -1,8 +1,7 @@
-"""Verification of documents and signatures: processor time, which a busy machine changes little."""
+"""Verification of documents: processor time, which a busy machine changes little."""
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable
 
@@ -11,7 +10,6 @@ from _timing import say
 
 import flexdp
 from flexdp.audit import verify_document
-from flexdp.signing import PrivateKey, new_key, verify_signature
 
 
 def spent(work: Callable[[], object]) -> float:
@@ -34,13 +32,6 @@ def main() -> None:
     for name, release in documents.items():
         text = release.to_json(indent=2)
         say(f"verify_document, {name}", spent(lambda text=text: verify_document(text)))
-    octets = documents["100 000 buckets"].to_json(indent=2).encode()
-    with tempfile.TemporaryDirectory() as folder:
-        public = new_key(f"{folder}/p.key")
-        key = PrivateKey.load(f"{folder}/p.key")
-    signature = key.sign(octets)
-    say(f"sign, {len(octets) / 1e6:.1f} MB", spent(lambda: key.sign(octets)))
-    say(f"verify_signature, {len(octets) / 1e6:.1f} MB", spent(lambda: verify_signature(octets, signature, public)))
 
 
 if __name__ == "__main__":

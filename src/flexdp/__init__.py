@@ -115,7 +115,6 @@ _ROOMS = (
     "measure",
     "mechanisms",
     "report",
-    "signing",
     "statistics",
 )
 

@@ -26,7 +26,6 @@ from _support.command import flexdp as command
 import flexdp
 from flexdp import InputError, Release, Releases
 from flexdp.audit import CheckedDocument, verify_document
-from flexdp.signing import PrivateKey, new_key
 
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
 STORED = sorted((Path(__file__).parent.parent / "release" / "documents").glob("*.json"))
@@ -426,37 +425,6 @@ def test_numbers_are_equal_whatever_wrote_them_and_truth_is_none() -> None:
     assert near["mechanism"]["max_drop"] == 1 or near["mechanism"]["q"] < 4
     near["mechanism"]["max_drop"] = bool(near["mechanism"]["max_drop"])
     assert failed(near) == ["noise"]
-
-
-# ------------------------------------------------------------------------------------------------------ signatures
-
-
-def test_a_signature_is_one_more_check(tmp_path: Path) -> None:
-    new_key(tmp_path / "a.key")
-    new_key(tmp_path / "b.key")
-    text = text_of("width")
-    signature = PrivateKey.load(tmp_path / "a.key").sign(text)
-    signed = verify_document(text, signature=signature.to_json(), key=tmp_path / "a.pub")
-    assert signed.holds and signed.signed and signed.checks[0].name == "signature"
-    assert not any(line.startswith("who published it") for line in signed.not_proved)
-    stranger = verify_document(text, signature=signature)
-    assert stranger.holds and not stranger.signed and "Who signed it is not known." in str(stranger)
-    assert any(line.startswith("who published it") for line in stranger.not_proved)
-    for other in (text_of("edges"), "{", ""):  # a valid release that was swapped, and no release at all
-        wrong = verify_document(other, signature=signature, key=tmp_path / "a.pub")
-        assert not wrong.holds and wrong.failed[0].name == "signature"
-    assert not verify_document(text, signature=signature, key=tmp_path / "b.pub").holds
-    with pytest.raises(InputError, match="key needs a signature"):
-        verify_document(text, key=tmp_path / "a.pub")
-
-
-def test_a_free_field_is_protected_by_a_signature_alone(tmp_path: Path) -> None:
-    new_key(tmp_path / "a.key")
-    text = text_of("text")
-    signature = PrivateKey.load(tmp_path / "a.key").sign(text)
-    other = text.replace('"title": "T"', '"title": "X"')
-    assert other != text and verify_document(other).holds
-    assert not verify_document(other, signature=signature, key=tmp_path / "a.pub").holds
 
 
 def test_nothing_checked_is_nothing_proved() -> None:

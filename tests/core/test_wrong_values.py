@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import count
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -42,7 +41,6 @@ from flexdp import (
     noise,
     planning,
     report,
-    signing,
     statistics,
 )
 from flexdp.errors import BudgetError, DataError
@@ -179,7 +177,6 @@ FUNCTIONS_OF = {  # a function is a statistic, or a mechanism, too
     ("audit", "outcome"),
     ("AskedChain", "program"),
     ("AskedChain", "column"),
-    ("PrivateKey.load", "passphrase"),
 }
 
 BARS = Histogram.from_counts({1: 40, 2: 50, 3: 60})
@@ -681,7 +678,7 @@ def audits() -> dict[str, Call]:
     assert event is not None
     return {
         "exact_delta": Call(audit.exact_delta, {**pair, "epsilon": 1}),
-        "verify_document": Call(audit.verify_document, {"document": released.to_json(), **none("signature", "key")}),
+        "verify_document": Call(audit.verify_document, {"document": released.to_json()}),
         "verify": Call(audit.verify, {**search, "epsilon": 1, "delta": "0.2"}),
         "neighbours": Call(lambda **given: list(audit.neighbours(**given)), search),
         "audit": Call(audit.audit, {"mechanism": small, **data, "epsilon": 1, "delta": "0.2", **run}),
@@ -701,27 +698,6 @@ def audits() -> dict[str, Call]:
         "AskedChain": Call(audit.AskedChain, {"program": nothing, "counts": [1], "column": None}),
         "AskedChain.law": Call(chain.law, {"data": [1]}),
         "Event.__contains__": Call(lambda outcome: outcome in event, {"outcome": (3,)}),
-    }
-
-
-def signatures(folder: Path) -> dict[str, Call]:
-    """Keys and signatures; every call of new_key makes files of its own, or is refused."""
-    made = signing.new_key(folder / "p.key", passphrase=SECRET)
-    key = signing.PrivateKey.load(folder / "p.key", passphrase=SECRET)
-    signed, names = key.sign("text"), (folder / f"{number}.key" for number in count())
-
-    def new_key(path: Any, passphrase: Any) -> None:
-        signing.new_key(next(names) if path is None else path, passphrase=passphrase)
-
-    return {
-        "new_key": Call(new_key, none("path", "passphrase")),
-        "PrivateKey.load": Call(signing.PrivateKey.load, {"path": folder / "p.key", "passphrase": SECRET}),
-        "PrivateKey.sign": Call(key.sign, {"document": "text"}),
-        "PublicKey.load": Call(signing.PublicKey.load, {"path": folder / "p.pub"}),
-        "Signature.from_json": Call(signing.Signature.from_json, {"text": signed.to_json()}),
-        "verify_signature": Call(
-            signing.verify_signature, {"document": "text", "signature": signed.to_json(), "key": made}
-        ),
     }
 
 
@@ -777,7 +753,7 @@ def outcome(call: Callable[..., Any], arguments: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     "part",
-    ["releases", "budgets", "planned", "answers", "theory", "every_statistic", "laboratory", "audits", "signatures"],
+    ["releases", "budgets", "planned", "answers", "theory", "every_statistic", "laboratory", "audits"],
 )
 def test_every_wrong_value_is_taken_or_refused_in_one_line(
     part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -792,7 +768,6 @@ def test_every_wrong_value_is_taken_or_refused_in_one_line(
         "every_statistic": every_statistic,
         "laboratory": laboratory,
         "audits": audits,
-        "signatures": lambda: signatures(tmp_path),
     }[part]()
     wrong = []
     for name, call in calls.items():
@@ -821,7 +796,6 @@ RESULTS = {
     "PrivacyCurve", "Receipt", "Stored", "Verdict", "Completed", "Computed", "DistortionCase", "ErrorCase",
     "MetricCase", "Preserved", "Checked", "Claim",
     "Audited", "Event", "ExactDelta", "Verified", "CheckedDocument", "DocumentCheck", "Finding", "Searched",
-    "PrivateKey", "PublicKey", "Signature", "SignatureCheck",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.
 INNER = {"to_python", "judge", "run", "plan_picture", "release_card"}
@@ -839,13 +813,12 @@ def test_no_public_callable_is_forgotten(tmp_path: Path) -> None:
             every_statistic(),
             laboratory(),
             audits(),
-            signatures(tmp_path),
         )
         for name in calls
     }
     for module in ("", ".noise", ".distances", ".distortions", ".mechanisms", ".statistics", ".measure", ".calculus",
                    ".accounting", ".guarantees", ".baselines", ".experiments", ".report", ".planning",
-                   ".audit", ".signing"):  # fmt: skip
+                   ".audit"):  # fmt: skip
         found = importlib.import_module(f"flexdp{module}")
         for name in found.__all__:
             public = getattr(found, name)

@@ -15,7 +15,7 @@ import pytest
 PUBLIC = (
     "flexdp", "flexdp.accounting", "flexdp.audit", "flexdp.baselines", "flexdp.calculus", "flexdp.distances",
     "flexdp.distortions", "flexdp.errors", "flexdp.experiments", "flexdp.guarantees", "flexdp.histogram",
-    "flexdp.measure", "flexdp.mechanisms", "flexdp.noise", "flexdp.planning", "flexdp.report", "flexdp.signing",
+    "flexdp.measure", "flexdp.mechanisms", "flexdp.noise", "flexdp.planning", "flexdp.report",
     "flexdp.statistics",
 )  # fmt: skip
 _ITSELF = ("self", "cls")

@@ -10,7 +10,7 @@ import pytest
 
 OPTIONAL = (
     "scipy", "sqlglot", "pymysql", "sqlalchemy", "matplotlib", "numba", "sklearn", "pandas", "polars", "pyarrow",
-    "psycopg", "pyspark", "starlette", "uvicorn", "dp_accounting", "openpyxl", "cryptography",
+    "psycopg", "pyspark", "starlette", "uvicorn", "dp_accounting", "openpyxl",
 )  # fmt: skip
 
 
@@ -53,11 +53,6 @@ assert flexdp.audit.verify_document(r.to_json()).holds
             "dp_accounting",
             "flexdp.privacy_curve([flexdp.Privacy(epsilon=1, delta=0)]).to_dp_accounting()",
             "needs dp_accounting: run pip install 'flexdp[accounting]'",
-        ),
-        (
-            "cryptography",
-            "flexdp.signing.new_key('p.key')",
-            "signing needs cryptography: run pip install 'flexdp[sign]'",
         ),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +14,6 @@ from flexdp.audit.document_checks import checked
 from flexdp.calculus.privacy import total
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
-from flexdp.signing.public import PublicKey
-from flexdp.signing.signatures import Signature, octets_of, verify_signature
 from flexdp.version import __version__
 
 __all__ = ["LARGEST_DOCUMENT", "CheckedDocument", "DocumentCheck", "verify_document"]
@@ -27,8 +24,8 @@ _NOT_PROVED = (
     "that its random bits were random, secret and used once",
     "that parameters, groups and bounds were chosen without looking at the data, and that a unit is a person",
     "that no other release of the same data was made, whose ε and δ add to these",
+    "who published it, and that it is the document they published",
 )
-_UNSIGNED = "who published it, and that it is the document they published"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +35,8 @@ class DocumentCheck:
     Parameters
     ----------
     name
-        What was checked: description, noise, certificate, total, counts, buckets, answers, bound, budget, statements,
-        together or signature.
+        What was checked: description, noise, certificate, total, counts, buckets, answers, bound, budget, statements
+        or together.
     holds
         True if it holds.
     statement
@@ -76,8 +73,6 @@ class CheckedDocument:
         The checks in order.
     privacy
         The privacy of all releases in the document together; None where it cannot be told.
-    signed
-        True if a signature by a given key was checked and holds.
 
     Examples
     --------
@@ -92,7 +87,6 @@ class CheckedDocument:
 
     checks: tuple[DocumentCheck, ...]
     privacy: Privacy | None = None
-    signed: bool = False
 
     @property
     def holds(self) -> bool:
@@ -107,16 +101,14 @@ class CheckedDocument:
     @property
     def not_proved(self) -> tuple[str, ...]:
         """What no document can prove, each beginning with "that" or "who"."""
-        return _NOT_PROVED if self.signed else (*_NOT_PROVED, _UNSIGNED)
+        return _NOT_PROVED
 
     @property
     def verdict(self) -> str:
         """The verdict in a sentence."""
         if self.holds:
-            stranger = not self.signed and any(check.name == "signature" for check in self.checks)
-            unknown = " Who signed it is not known." if stranger else ""
             told = "" if self.privacy is None else f" It promises: {self.privacy}"
-            return f"Everything that the document can prove holds.{unknown}{told}"
+            return f"Everything that the document can prove holds.{told}"
         return f"The document does not hold: {plural(len(self.failed), 'check')} of {len(self.checks)} failed."
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,7 +123,6 @@ class CheckedDocument:
         return {
             "schema": "flexdp.verification/1",
             "holds": self.holds,
-            "signed": self.signed,
             "privacy": None if privacy is None else {"epsilon": str(privacy.epsilon), "delta": str(privacy.delta)},
             "checks": [
                 {
@@ -162,12 +153,7 @@ class CheckedDocument:
         )
 
 
-def verify_document(
-    document: str | bytes,
-    *,
-    signature: Signature | str | bytes | None = None,
-    key: PublicKey | str | os.PathLike[str] | None = None,
-) -> CheckedDocument:
+def verify_document(document: str | bytes) -> CheckedDocument:
     """Prove again, from a published document alone, everything that it can prove.
 
     The tables of noise are rebuilt from ε and δ and proved private in integers; the costs of all parts are added up;
@@ -177,10 +163,6 @@ def verify_document(
     ----------
     document
         The JSON of a release or of several, in UTF-8.
-    signature
-        A detached signature, or the content of its file.
-    key
-        The publisher's public key, or its file.
 
     Returns
     -------
@@ -190,7 +172,7 @@ def verify_document(
     Raises
     ------
     InputError
-        If the document is not one of a release, or the signature or the key cannot be read.
+        If the document is not one of a release.
 
     Examples
     --------
@@ -201,21 +183,8 @@ def verify_document(
     >>> print(verify_document(text.replace('"max_drop": 27', '"max_drop": 20')).failed[0])
     FAILS  noise: mechanism.max_drop is stated as 20, but 27 follows from the rest of the document.
     """
-    octets = octets_of(document)
+    content = _content(_octets(document))
     checks: list[DocumentCheck] = []
-    signed = False
-    if signature is not None:
-        found = verify_signature(octets, signature, key)
-        checks.append(DocumentCheck(name="signature", holds=found.holds, statement=found.statement))
-        signed = found.known
-    elif key is not None:
-        raise InputError("key", "needs a signature to check", remedy="Give the signature as well.")
-    try:
-        content = _content(octets)
-    except InputError:
-        if all(check.holds for check in checks):
-            raise
-        return CheckedDocument(checks=tuple(checks))  # whatever it is, it is not what was signed
     several = content["schema"] == SCHEMA_OF_SEVERAL
     listed = content["releases"] if several else [content]
     privacies: list[Privacy | None] = []
@@ -227,7 +196,19 @@ def verify_document(
     whole, together = _together([str(each.get("column")) for each in listed], privacies)
     if several:
         checks.append(together)
-    return CheckedDocument(checks=tuple(checks), privacy=whole, signed=signed)
+    return CheckedDocument(checks=tuple(checks), privacy=whole)
+
+
+def _octets(document: object) -> bytes:
+    """The bytes of a document; a text is one in UTF-8."""
+    if isinstance(document, str):
+        try:
+            return str.encode(document)
+        except UnicodeEncodeError:
+            pass
+    elif isinstance(document, bytes | bytearray):
+        return bytes(document)
+    raise InputError("document", "must be a text or bytes", given=safe_repr(document))
 
 
 def _content(octets: bytes) -> dict[str, Any]:

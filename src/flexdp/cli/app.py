@@ -22,8 +22,6 @@ _COMMANDS = (
     "compare",
     "audit",
     "verify",
-    "sign",
-    "key",
     "demo",
     "ledger",
     "web",

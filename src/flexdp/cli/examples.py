@@ -33,9 +33,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "flexdp audit mymodule:my_mechanism 10 11 --epsilon 1",
         "flexdp audit search --form 'CSV file' --pairs 20",
     ),
-    "key": ("flexdp key new publisher.key",),
-    "sign": ("flexdp sign delays.json --key publisher.key",),
-    "verify": ("flexdp verify delays.json", "flexdp verify delays.json --key publisher.pub"),
+    "verify": ("flexdp verify delays.json",),
     "ledger": (
         "flexdp ledger create budget.db flights --epsilon 3 --delta 4e-6",
         "flexdp release flights.parquet carrier -e 1 -d 1e-6 --ledger budget.db --dataset flights",

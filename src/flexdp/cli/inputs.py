@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flexdp._core.domains import path_text
 from flexdp._core.files import read_at_most, read_stream
@@ -57,12 +57,12 @@ def read_bytes(parameter: str, path: str, most: int, *, remedy: str = "") -> byt
     raise InputError(parameter, f": {safe_repr(place)} {rule}", remedy=remedy)
 
 
-def verified(document: bytes, **options: Any) -> CheckedDocument:
+def verified(document: bytes) -> CheckedDocument:
     """Verify the document of a release; the refusal of what is none names the file."""
     from flexdp.audit.documents import verify_document
 
     try:
-        return verify_document(document, **options)
+        return verify_document(document)
     except InputError as refusal:
         parameter = "source" if refusal.parameter == "document" else refusal.parameter
         raise InputError(parameter, refusal.rule, given=refusal.given, remedy=refusal.remedy) from None

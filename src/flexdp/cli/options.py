@@ -24,7 +24,6 @@ __all__ = [
     "READING",
     "ROWS_ARE_RECORDS",
     "SHEET",
-    "SIGN",
     "ZONE",
     "all_of",
     "bounds_pair",
@@ -167,9 +166,6 @@ ABOUT = (
     ),
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-SIGN = click.option(
-    "--sign", metavar="KEY", help="Sign the JSON file of -o with this private key; the signature is in FILE.json.sig."
-)
 IN_DATABASE = click.option(
     "--table",
     metavar="T",

@@ -46,7 +46,6 @@ __all__ = [
     "between_words",
     "coarse",
     "json_document",
-    "json_text_of",
     "note",
     "parse_stats",
     "print_answers",
@@ -336,11 +335,6 @@ def coarse(release: Release) -> Phrase:
     return (f"Everything released lies in {where}. A smaller ", P("width"), " shows more.") if found else ""
 
 
-def json_text_of(release: Release | Releases) -> str:
-    """Return the content of a JSON file, to the last character."""
-    return release.to_json(indent=2) + "\n"
-
-
 class AtomicFile:
     """A file that is written whole or not at all; the path is tried before anything is spent."""
 
@@ -379,7 +373,7 @@ class AtomicFile:
         if self._stream is None or self._path is None:
             return
         if self._path.suffix.lower() == ".json":
-            self._stream.write(json_text_of(release))
+            self._stream.write(release.to_json(indent=2) + "\n")
             return
         if self._path.suffix.lower() == ".html":
             self._stream.write(release.to_html())

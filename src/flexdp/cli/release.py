@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,13 +15,12 @@ from flexdp._release.reading import encoding_cause, how_it_was_read
 from flexdp._release.stat_words import each_once
 from flexdp._release.weak import little_privacy
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
-from flexdp.cli.options import ABOUT, SIGN, all_of, comma_separated, paying, prepared, table_options
+from flexdp.cli.options import ABOUT, all_of, comma_separated, paying, prepared, table_options
 from flexdp.cli.output import (
     AtomicFile,
     all_answers,
     coarse,
     json_document,
-    json_text_of,
     note,
     print_answers,
     stats_of_each,
@@ -29,10 +28,7 @@ from flexdp.cli.output import (
     unanswered,
     without_repeats,
 )
-from flexdp.errors import InputError, LedgerError, P, spelled
-
-if TYPE_CHECKING:
-    from flexdp.signing import PrivateKey
+from flexdp.errors import InputError, LedgerError, spelled
 
 __all__ = ["publish", "release"]
 
@@ -66,7 +62,6 @@ __all__ = ["publish", "release"]
 @all_of(ABOUT)
 @paying
 @click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
-@SIGN
 @click.pass_obj
 def release(
     run: Run,
@@ -78,7 +73,6 @@ def release(
     stats: tuple[str, ...],
     as_json: bool,
     output: str | None,
-    sign: str | None,
     certify: str | None,
     split: list[str] | None,
     table: str | None,
@@ -96,7 +90,7 @@ def release(
     payer = payer_of(ledger, dataset, fresh)
     request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
     work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
-    return publish(run, request, stats, work=work, payer=payer, as_json=as_json, output=output, sign=sign)
+    return publish(run, request, stats, work=work, payer=payer, as_json=as_json, output=output)
 
 
 def publish(
@@ -108,7 +102,6 @@ def publish(
     payer: Any,
     as_json: bool,
     output: str | None,
-    sign: str | None,
 ) -> int:
     """Run a request, write it to a file and print its answers.
 
@@ -116,31 +109,26 @@ def publish(
     ``charged`` once ``payer`` has paid.
     """
     questions = stats_of_each(stats, request)
-    secret = _key(sign, output)
     for weakness in little_privacy(request):
         note(f"Warning: {spelled(weakness, run.spell)}")
     published: Any = None
     payment: Any = None
     unwritten = False
     try:
-        seal = AtomicFile(None if secret is None else f"{output}.sig", inputs=request.files, endings=[".sig"])
-        with AtomicFile(output, inputs=request.files) as target, seal:
+        with AtomicFile(output, inputs=request.files) as target:
             with _status("Counting the records of each bucket…"):
                 published = work(charged=partial(setattr, run, "spent", True))
             payment = published.payment
             run.spent = payment is None or not payment.free
             published = _showing(published, stats or (), request)
             target.write(published)
-            if secret is not None:
-                seal.write_text(secret.sign(json_text_of(published)).to_json())
     except Exception:  # what has been paid for is printed all the same; the failure is told below
         if published is None:
             raise
         unwritten = True
     _tell_cost(run, published, payer, payment)
     if output is not None and not unwritten:
-        signed = "" if secret is None else f" and {visible(output)}.sig"
-        click.echo(f"Wrote {visible(output)}{signed}.", err=True)
+        click.echo(f"Wrote {visible(output)}.", err=True)
     each = list(published.values()) if request.separately else [published]
     for line in how_it_was_read(request):
         note(spelled(line, run.spell))
@@ -185,17 +173,6 @@ def publish(
     for cause in () if any(one.survived for one in each) else (*each[0].likely_causes, *encoding_cause(request)):
         note(f"Likely cause: {spelled(cause, run.spell)}")
     return 0 if any(one.survived for one in each) else NOTHING_SURVIVED
-
-
-def _key(sign: str | None, output: str | None) -> PrivateKey | None:
-    """The key to sign with, loaded before anything is spent."""
-    if sign is None:
-        return None
-    if output is None or not output.lower().endswith(".json"):
-        raise InputError("sign", ("needs a file to sign, ", P("output", "release.json")))
-    from flexdp.cli.keys import loaded_key
-
-    return loaded_key(sign, "sign")
 
 
 def _showing(published: Any, stats: Sequence[str], request: Any) -> Any:

@@ -15,7 +15,6 @@ from flexdp.cli.options import (
     AS_JSON,
     IN_DATABASE,
     READING,
-    SIGN,
     ZONE,
     all_of,
     by_column,
@@ -100,7 +99,6 @@ _OF_COLUMNS = (
 @labels
 @paying
 @click.option("--output", "-o", metavar="FILE", help="Also write the summary to FILE (.html, .json or .csv).")
-@SIGN
 @IN_DATABASE
 @all_of((*READING, *ABOUT))
 @AS_JSON
@@ -116,7 +114,6 @@ def summary(
     split: Any,
     exact: tuple[str, ...],
     output: str | None,
-    sign: str | None,
     table: str | None,
     as_json: bool,
     by: tuple[str, ...],
@@ -146,7 +143,7 @@ def summary(
     parts = shares_of(request, split)
     request = request.with_budget(epsilon, delta, split=parts)
     work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, split=parts)
-    return publish(run, request, None, work=work, payer=payer, as_json=as_json, output=output, sign=sign)
+    return publish(run, request, None, work=work, payer=payer, as_json=as_json, output=output)
 
 
 def _named(columns: tuple[str, ...]) -> dict[str, str | None]:

@@ -12,7 +12,6 @@ from flexdp._core.text import visible
 from flexdp.cli.errors import Run, violation
 from flexdp.cli.inputs import read_bytes, verified
 from flexdp.cli.options import AS_JSON
-from flexdp.errors import InputError
 
 if TYPE_CHECKING:
     from flexdp.audit import CheckedDocument
@@ -22,36 +21,22 @@ __all__ = ["verify"]
 
 @click.command()
 @click.argument("source", metavar="RELEASE.json")
-@click.option("--signature", metavar="FILE", help="Detached signature; default with --key: RELEASE.json.sig.")
-@click.option("--key", metavar="FILE", help="Public key of the publisher, from a source that you trust.")
 @AS_JSON
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but the check that failed.")
 @click.pass_obj
-def verify(run: Run, /, source: str, signature: str | None, key: str | None, as_json: bool, quiet: bool) -> int:
+def verify(run: Run, /, source: str, as_json: bool, quiet: bool) -> int:
     """Prove again, from the document alone, everything that a release can prove; '-' reads standard input.
 
     Noise is rebuilt from ε and δ and proved private in integers, costs are added up, answers and sentences are
     derived again. Exit code 5 if anything fails, 2 if it is not a release.
     """
     from flexdp.audit.documents import LARGEST_DOCUMENT
-    from flexdp.signing.public import PublicKey
-    from flexdp.signing.signatures import LARGEST_SIGNATURE, Signature
 
     run.kept = "nothing was decided"
-    if key is not None and signature is None:
-        if source == "-":
-            raise InputError("signature", "is missing: standard input has no name", remedy="Name the signature's file.")
-        signature = f"{source}.sig"
-    if source == signature == "-":
-        raise InputError("signature", "and the release cannot both be read from standard input")
-    public = None if key is None else PublicKey.load(key)
-    signed = None
-    if signature is not None:
-        signed = Signature.from_json(read_bytes("signature", signature, LARGEST_SIGNATURE))
     document = read_bytes(
         "source", source, LARGEST_DOCUMENT, remedy="Name the file that flexdp release -o FILE.json wrote."
     )
-    found = verified(document, signature=signed, key=public)
+    found = verified(document)
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
     elif not quiet:
