@@ -1,6 +1,6 @@
 """A grid of chains whose privacy and accuracy are recorded, refusals too: a rewrite of the calculus changes none of them.
 
-``python tests/calculus/test_grid.py`` records it anew.
+``python tests/calculus/test_grid_of_chains.py`` records it anew.
 """
 
 from __future__ import annotations
