@@ -23,7 +23,7 @@ from flexdp.experiments.cells import measure, named
 from flexdp.experiments.claims import epsilon_list, verdict
 from flexdp.experiments.results import rows
 from flexdp.noise import DropNoise
-from flexdp.simulation.streams import stream
+from flexdp.simulation import stream
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SEED = 1

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexdp import InputError
-from flexdp.experiments import EPSILONS, EXPERIMENTS, Law, PoissonBars, Sampled, StepNoise, Steps, parse_law
+from flexdp.experiments import EPSILONS, EXPERIMENTS, DataLaw, PoissonBars, Sampled, StepNoise, Steps, parse_law
 from flexdp.experiments.paper import ALPHA, DELTA, chosen
-from flexdp.simulation.streams import stream
+from flexdp.simulation import stream
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
 TEXTS = ["cauchy:45,4", "normal:50,10", "lognormal:3,0.5", "uniform:0,100", "zipf:1.5", "poisson:250", "steps:540x50"]
@@ -86,7 +86,7 @@ def test_uniform_step_noise_takes_every_value_alike() -> None:
 def test_every_law_draws_a_row_of_bars(text: str) -> None:
     law = parse_law(text, records=500, bars=80)
     counts = law.counts(stream(0, text))
-    assert isinstance(law, Law) and counts.shape == (law.bars,) and counts.dtype == np.int64 and counts.min() >= 0
+    assert isinstance(law, DataLaw) and counts.shape == (law.bars,) and counts.dtype == np.int64 and counts.min() >= 0
     assert str(law) == text
     if isinstance(law, Sampled):
         assert counts.sum() <= 500 and law.bars == 80

@@ -24,7 +24,7 @@ from flexdp.experiments.journal import NAME, Journal
 from flexdp.experiments.paper import chosen
 from flexdp.experiments.results import datasets_csv, results_csv, rows, short_table, timings_csv
 from flexdp.measure import accuracy_curve, flexible_error
-from flexdp.simulation.streams import stream
+from flexdp.simulation import stream
 
 SMALL = Settings(seed=5, runs=7, datasets=3)
 E = tuple(map(Fraction, ("0.1", "1")))

@@ -148,7 +148,7 @@ def test_randomness_lives_in_the_noise_room_alone() -> None:
             text = text.replace("from numpy.random import Generator\n", "")
             assert not re.search(r"\bGenerator\(|PCG64|Philox|SeedSequence", text)
         # Studies on simulated or public data are seeded: one module makes their streams, and no release can reach it.
-        if name not in ("noise.sampler", "noise.continuous", "simulation.streams"):
+        if name not in ("noise.sampler", "noise.continuous", "simulation"):
             assert not re.search(r"urandom|default_rng|np\.random|numpy\.random", text), name
 
 
@@ -164,7 +164,7 @@ def test_releases_know_no_seeded_streams() -> None:
     makers = {
         name for name, path in modules().items() if re.search(r"SeedSequence|PCG64|Generator\(", path.read_text())
     }
-    assert makers <= {"noise.continuous", "simulation.streams"}, makers
+    assert makers <= {"noise.continuous", "simulation"}, makers
 
 
 def test_noise_in_doubles_is_for_study_only() -> None:

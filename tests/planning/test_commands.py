@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from flexdp import InputError, plan
 from flexdp.planning.working import leaves_nothing
-from flexdp.simulation.distributions import parse_distribution
+from flexdp.simulation import parse_distribution
 
 LAW = "lognormal:median=100,sigma=1"
 WARDS = ["A", "B", "C"]

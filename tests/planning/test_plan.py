@@ -26,8 +26,7 @@ from flexdp.buckets.parse import bucket_parameters
 from flexdp.noise import DropNoise
 from flexdp.planning import per_bucket
 from flexdp.planning.expected import Counts, expected, law_counts
-from flexdp.simulation.distributions import parse_distribution
-from flexdp.simulation.grammar import OF_VALUES
+from flexdp.simulation import OF_VALUES, parse_distribution
 
 AGES: dict[str, Any] = {"bounds": (0, 120), "width": 5, "records_about": 50_000}
 

@@ -22,7 +22,7 @@ from flexdp.planning.automatic_trials import distribution_distance
 from flexdp.sharp.automatic import Automatic
 from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.sharp.shares import shares
-from flexdp.simulation.distributions import parse_distribution
+from flexdp.simulation import parse_distribution
 
 LAW = "lognormal:median=100,sigma=0.5"
 

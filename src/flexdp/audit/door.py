@@ -34,7 +34,7 @@ from flexdp.audit.door_tables import FORMS, Form, Kinds, Row, calm_rows, kinds_o
 from flexdp.audit.step_losses import step_loss
 from flexdp.audit.watching import Apart, Watch, watched
 from flexdp.errors import FlexdpError, InputError
-from flexdp.simulation.streams import Generator, stream
+from flexdp.simulation import Generator, stream
 
 __all__ = ["Finding", "Searched", "search"]
 

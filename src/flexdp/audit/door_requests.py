@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flexdp.audit.door_tables import Form, Kinds, picked
-from flexdp.simulation.streams import Generator
+from flexdp.simulation import Generator
 
 __all__ = ["Asked", "asked", "simpler"]
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdp.simulation.streams import Generator
+from flexdp.simulation import Generator
 
 __all__ = ["FORMS", "Form", "Kinds", "Row", "calm_rows", "kinds_of", "odd_rows", "picked"]
 

@@ -91,7 +91,7 @@ class Baseline(Protocol):
     Examples
     --------
     >>> from flexdp.baselines import baseline
-    >>> from flexdp.simulation.streams import stream
+    >>> from flexdp.simulation import stream
     >>> from flexdp.statistics import Max
     >>> em = baseline("em")
     >>> isinstance(em, Baseline), em.claim(epsilon=1, delta="1e-6").delta

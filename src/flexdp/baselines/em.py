@@ -14,7 +14,7 @@ from flexdp._core.exact import Number
 from flexdp.baselines.base import Citation, ComparedMechanism, Question, Task
 from flexdp.baselines.stability import answers
 from flexdp.guarantees import Privacy
-from flexdp.simulation.streams import Generator
+from flexdp.simulation import Generator
 
 __all__ = ["Exponential", "TightExponential", "law"]
 

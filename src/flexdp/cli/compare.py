@@ -66,7 +66,7 @@ def compare(
     from flexdp.experiments.paper import Experiment
     from flexdp.experiments.public import public_column
     from flexdp.experiments.runner import run as study_of
-    from flexdp.simulation.laws import StepNoise, parse_law
+    from flexdp.simulation import StepNoise, parse_law
 
     if (law is None) == (source is None):
         raise click.UsageError("compare needs either --law LAW or FILE and COLUMN, not both.")

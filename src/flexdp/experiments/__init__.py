@@ -12,7 +12,7 @@ from flexdp.experiments.paper import EPSILONS, EXPERIMENTS, Experiment
 from flexdp.experiments.results import Row
 from flexdp.experiments.runner import Study, chosen_mechanisms, run
 from flexdp.experiments.worst import WorstCase, WorstCases, search
-from flexdp.simulation.laws import Fixed, Law, PoissonBars, Sampled, StepNoise, Steps, parse_law
+from flexdp.simulation import DataLaw, Fixed, PoissonBars, Sampled, StepNoise, Steps, parse_law
 
 __all__ = [
     "CLAIMS",
@@ -20,10 +20,10 @@ __all__ = [
     "EXPERIMENTS",
     "Cell",
     "Comparison",
+    "DataLaw",
     "Experiment",
     "Fixed",
     "Judgement",
-    "Law",
     "PoissonBars",
     "Row",
     "Sampled",

@@ -27,8 +27,7 @@ from flexdp.errors import InputError
 from flexdp.experiments.cases import Case, case
 from flexdp.experiments.paper import ALPHA, DELTA, Experiment
 from flexdp.experiments.reading import AnyCase, any_case, is_plain, read_outputs
-from flexdp.simulation.laws import Binning, StepNoise
-from flexdp.simulation.streams import Generator, stream
+from flexdp.simulation import Binning, Generator, StepNoise, stream
 from flexdp.statistics import Max, MaxAtLeast, Mode, Support
 
 __all__ = [

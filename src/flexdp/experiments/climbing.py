@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from flexdp.baselines import Baseline, exact_errors
 from flexdp.baselines.base import Readable
-from flexdp.simulation.streams import Generator
+from flexdp.simulation import Generator
 from flexdp.statistics import MaxAtLeast
 
 __all__ = ["Place", "Record", "all_histograms", "climb", "start", "step"]

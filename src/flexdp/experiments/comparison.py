@@ -25,7 +25,7 @@ from flexdp.experiments.reading import Asked
 from flexdp.experiments.results import Row, results_csv, rows, short_table
 from flexdp.experiments.runner import Progress, Study, run
 from flexdp.histogram import Histogram
-from flexdp.simulation.laws import Fixed, Law, parse_law
+from flexdp.simulation import DataLaw, Fixed, parse_law
 from flexdp.statistics import parse
 from flexdp.statistics.base import statistic_given
 
@@ -220,7 +220,7 @@ def parse_statistic(statistic: Asked | str) -> Asked:
     return statistic_given(parse.parse_statistic(asked) if isinstance(asked, str) else asked)
 
 
-def _laws(data: Any, bars: int | None) -> dict[str, Law]:
+def _laws(data: Any, bars: int | None) -> dict[str, DataLaw]:
     if isinstance(data, Mapping):
         found = {label: _law(each, label, bars) for label, each in labelled("data", data)}
     elif (listed := _several(data)) is not None:
@@ -243,12 +243,12 @@ def _several(data: object) -> list[Any] | None:
     return None if listed is None or all(isinstance(each, int | np.integer) for each in listed) else listed
 
 
-def _law(data: Any, label: str, bars: int | None) -> Law:
+def _law(data: Any, label: str, bars: int | None) -> DataLaw:
     if isinstance(data, str):
         return parse_law(data) if bars is None else parse_law(data, bars=bars)
     if isinstance(data, Histogram):
         return Fixed(_places(data, bars), label)
-    if is_a(data, Law) and not isinstance(data, type):
+    if is_a(data, DataLaw) and not isinstance(data, type):
         return data  # type: ignore[no-any-return]
     row = array(data)
     if row is None or row.ndim != 1 or row.dtype.kind not in "iu" or not len(row) or int(row.min()) < 0:

@@ -41,7 +41,7 @@ from flexdp.experiments.reading import AnyCase, Asked, filled_in, supports
 from flexdp.experiments.runner import chosen_mechanisms
 from flexdp.histogram import Histogram
 from flexdp.mechanisms import HISTOGRAMS, Mechanism
-from flexdp.simulation.streams import Generator
+from flexdp.simulation import Generator
 from flexdp.statistics import Support
 
 __all__ = ["compared", "contenders", "imported", "is_a", "is_reference", "labelled"]

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from flexdp._core.text import is_short, safe_repr
 from flexdp.baselines.base import Readable
 from flexdp.errors import InputError
-from flexdp.simulation.laws import Binning, Law, PoissonBars, Sampled, StepNoise, Steps
+from flexdp.simulation import Binning, DataLaw, PoissonBars, Sampled, StepNoise, Steps
 from flexdp.statistics import Max, MaxAtLeast, Mode, Statistic
 from flexdp.statistics.base import statistic_given
 
@@ -53,7 +53,7 @@ class Experiment:
 
     name: str
     statistic: Readable | Statistic
-    law: Law
+    law: DataLaw
     about: str
 
     @property

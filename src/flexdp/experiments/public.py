@@ -9,7 +9,7 @@ import numpy as np
 from flexdp._core.text import thousands
 from flexdp._release.api import prepare
 from flexdp.errors import InputError, P
-from flexdp.simulation.laws import Fixed
+from flexdp.simulation import Fixed
 
 __all__ = ["MOST_BARS", "public_column"]
 

@@ -18,7 +18,7 @@ from flexdp.errors import InputError
 from flexdp.experiments.cases import Errors
 from flexdp.histogram import Histogram
 from flexdp.measure import flexible_error_bounds
-from flexdp.simulation.streams import Generator
+from flexdp.simulation import Generator
 from flexdp.statistics import Max, MaxAtLeast, Median, Min, Mode, Quantile, Range, Statistic, Support
 
 __all__ = ["AnyCase", "Asked", "any_case", "filled_in", "is_plain", "read_outputs", "read_rows", "supports"]

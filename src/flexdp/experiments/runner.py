@@ -1,6 +1,6 @@
 """Running a study: all unfinished cells, in one process or several, with identical results.
 
-The order of work does not affect the numbers (see :mod:`flexdp.simulation.streams`), so cells are computed in any order
+The order of work does not affect the numbers (see :mod:`flexdp.simulation`), so cells are computed in any order
 and sorted at the end.
 """
 

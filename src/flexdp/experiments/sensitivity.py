@@ -17,7 +17,7 @@ from flexdp.experiments.files import output_folder
 from flexdp.experiments.journal import Journal
 from flexdp.experiments.paper import Experiment
 from flexdp.experiments.runner import Progress, Study, run
-from flexdp.simulation.laws import StepNoise
+from flexdp.simulation import StepNoise
 from flexdp.statistics import Mode
 
 __all__ = ["Flip", "Variant", "flips", "variants", "vary"]

@@ -31,7 +31,7 @@ from flexdp.errors import InputError, P
 from flexdp.experiments.climbing import Place, Record, all_histograms, climb
 from flexdp.experiments.paper import statistic_text
 from flexdp.noise.drop import DropNoise
-from flexdp.simulation.streams import stream
+from flexdp.simulation import stream
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
 __all__ = ["COLUMNS", "LAWFUL", "QUICK", "WorstCase", "WorstCases", "csv_text", "search"]

@@ -32,7 +32,7 @@ from flexdp.planning.groups import Groups
 from flexdp.planning.options import Setting, smallest_delta_for
 from flexdp.planning.target import Affordable, Target, partition_for, proposed_delta
 from flexdp.planning.working import with_working
-from flexdp.simulation.distributions import parse_distribution
+from flexdp.simulation import parse_distribution
 from flexdp.statistics import Statistic
 from flexdp.statistics.parse import parse_statistic
 
@@ -98,7 +98,7 @@ def plan(
     releases
         Number of releases that share ε and δ equally.
     simulate, public_sample
-        A law, such as "normal" or "lognormal:median=30000,sigma=0.8" (see :mod:`flexdp.simulation.grammar`), or values
+        A law, such as "normal" or "lognormal:median=30000,sigma=0.8" (see :mod:`flexdp.simulation`), or values
         that are public already: the expected losses are computed from them. Of asked answers and automatic buckets
         they are measured in seeded trials.
     ask

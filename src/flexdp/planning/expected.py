@@ -24,7 +24,7 @@ from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram
 from flexdp.noise.drop import DropNoise
-from flexdp.simulation.distributions import Distribution
+from flexdp.simulation import ValueLaw
 
 __all__ = [
     "UNORDERED",
@@ -148,7 +148,7 @@ def not_numbers(kind: Kind) -> InputError:
     )
 
 
-def law_counts(law: Distribution, records: int, partition: Buckets) -> Counts:
+def law_counts(law: ValueLaw, records: int, partition: Buckets) -> Counts:
     """Count n records at the quantiles of a law by bucket."""
     if isinstance(partition, Exact):
         if partition.kind != "integer":
@@ -170,7 +170,7 @@ def law_counts(law: Distribution, records: int, partition: Buckets) -> Counts:
     return Counts(source=law.text, keys=partition.centres(index[kept]), counts=counts[kept], ordered=True)
 
 
-def _indices(law: Distribution, records: int, partition: Width | RelativeWidth | Any) -> NDArray[np.int64]:
+def _indices(law: ValueLaw, records: int, partition: Width | RelativeWidth | Any) -> NDArray[np.int64]:
     if partition.count is not None:
         first, last = partition.first, partition.first + partition.count - 1
     else:

@@ -21,7 +21,7 @@ from flexdp.planning.options import Option, Setting
 from flexdp.planning.target import Target, proposed_delta
 from flexdp.planning.trials import Sample, law_sample
 from flexdp.planning.trials import public_sample as public_values
-from flexdp.simulation.distributions import parse_distribution
+from flexdp.simulation import parse_distribution
 
 __all__ = ["SharpColumn"]
 

@@ -19,8 +19,7 @@ from flexdp.errors import InputError
 from flexdp.noise.bits import Bits
 from flexdp.planning.expected import sample_values
 from flexdp.sharp.column import Column
-from flexdp.simulation.distributions import Distribution
-from flexdp.simulation.streams import stream
+from flexdp.simulation import ValueLaw, stream
 
 __all__ = ["MOST_RECORDS", "Sample", "column_words", "law_sample", "public_sample", "trial_bits"]
 
@@ -51,7 +50,7 @@ class Sample:
         return f"<Sample of {self.source}>"
 
 
-def law_sample(law: Distribution, records: int, buckets: Exact) -> Sample:
+def law_sample(law: ValueLaw, records: int, buckets: Exact) -> Sample:
     """Put records at the quantiles of a law; integers are rounded down, and bounds apply."""
     many = min(records, MOST_RECORDS)
     values = buckets.locate(_of_kind(law.values(many), buckets.kind))
