@@ -31,9 +31,9 @@ from flexdp._core.text import safe_repr
 from flexdp.errors import CertificateError, InputError
 from flexdp.noise.certificate import Evidence, prove
 from flexdp.noise.sampler import RandomBytes, Sampler, system_bytes
-from flexdp.noise.table import noise_table
+from flexdp.noise.table import noise_table, smallest_reach
 
-__all__ = ["DropNoise"]
+__all__ = ["DropNoise", "counts_given"]
 
 _MOST_DRAWS = 2**40  # at once; more do not fit into memory
 
@@ -45,6 +45,8 @@ class DropNoise:
     ----------
     epsilon, delta
         Privacy of one bucket, taken exactly: ``0.1``, ``"0.1"`` and ``Fraction(1, 10)`` are the same number.
+    q
+        The reach, where it is to be larger than the smallest one: δ of the table is then smaller.
 
     Examples
     --------
@@ -57,10 +59,10 @@ class DropNoise:
 
     __slots__ = ("_delta", "_epsilon", "_sampler", "_table")
 
-    def __init__(self, epsilon: Number, delta: Number) -> None:
+    def __init__(self, epsilon: Number, delta: Number, *, q: int | None = None) -> None:
         self._epsilon = EPSILON.check(epsilon)
         self._delta = DELTA.check(delta)
-        self._table = noise_table(self._epsilon, self._delta)
+        self._table = noise_table(self._epsilon, self._delta, None if q is None else integer("q", q, at_least=2))
         self._sampler: Sampler | None = None
 
     @property
@@ -214,12 +216,9 @@ class DropNoise:
         >>> DropNoise(1, "1e-6").thin(np.array([0, 1000])).tolist()[0]
         0
         """
-        full = array(counts)
-        if full is None or full.ndim != 1 or full.dtype.kind not in "iu":
-            raise InputError("counts", "must be a flat array of integers, one for each bucket", given=safe_repr(counts))
-        signed = full if full.dtype.kind == "i" else np.minimum(full, np.uint64(2**63 - 1)).astype(np.int64)
+        full = counts_given(counts)
         left = self.sample(len(full))
-        np.subtract(signed, left, out=left)  # in place: there may be 10^8 buckets
+        np.subtract(full, left, out=left)  # in place: there may be 10^8 buckets
         return np.maximum(left, 0, out=left)
 
     def _draw(self, size: int, random_bytes: RandomBytes) -> NDArray[np.int64]:
@@ -231,10 +230,20 @@ class DropNoise:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DropNoise):
             return NotImplemented
-        return (self._epsilon, self._delta) == (other._epsilon, other._delta)
+        return (self._epsilon, self._delta, self.q) == (other._epsilon, other._delta, other.q)
 
     def __hash__(self) -> int:
-        return hash((self._epsilon, self._delta))
+        return hash((self._epsilon, self._delta, self.q))
 
     def __repr__(self) -> str:
-        return f"DropNoise(epsilon={number_text(self._epsilon)}, delta={number_text(self._delta)})"
+        smallest = smallest_reach(self._epsilon, self._delta, at_most=self.q - 1) is None
+        reach = "" if smallest else f", q={self.q}"
+        return f"DropNoise(epsilon={number_text(self._epsilon)}, delta={number_text(self._delta)}{reach})"
+
+
+def counts_given(counts: object) -> NDArray[np.int64]:
+    """Check a parameter that must be a flat array of integers; they are read as numbers of records."""
+    full = array(counts)
+    if full is None or full.ndim != 1 or full.dtype.kind not in "iu":
+        raise InputError("counts", "must be a flat array of integers, one for each bucket", given=safe_repr(counts))
+    return full if full.dtype.kind == "i" else np.minimum(full, np.uint64(2**63 - 1)).astype(np.int64)

@@ -34,8 +34,8 @@ class Table:
 
 
 @lru_cache(maxsize=64)
-def noise_table(epsilon: Fraction, delta: Fraction) -> Table:
-    """Build the table of the smallest reach, with 64-bit weights unless 128 bits give a smaller one."""
+def noise_table(epsilon: Fraction, delta: Fraction, reach: int | None = None) -> Table:
+    """Build the table of the smallest reach, or a given larger one: 64-bit weights unless 128 bits reach less far."""
     if epsilon < SMALLEST_EPSILON:
         raise InputError("epsilon", f"must be at least {number_text(SMALLEST_EPSILON)}", given=number_text(epsilon))
     narrow, wide = (_Growth(epsilon, delta, bits) for bits in (64, 128))
@@ -43,7 +43,9 @@ def noise_table(epsilon: Fraction, delta: Fraction) -> Table:
     if q is None:
         raise beyond_reach(epsilon, delta)
     chosen = narrow if narrow.smallest_reach() == q else wide
-    table = Table(chosen.weights(q), chosen.bits, chosen.growth, chosen.precision)
+    if reach is not None and not q <= reach <= LARGEST_REACH:
+        raise InputError("q", f"must lie between {q} and {LARGEST_REACH} for these parameters", given=str(reach))
+    table = Table(chosen.weights(reach or q), chosen.bits, chosen.growth, chosen.precision)
     evidence = prove(
         table.weights,
         bits=table.bits,
