@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 from flexdp.noise.bits import Bits
 from flexdp.sharp.scale import TOP_DECADE, Scale
 
-__all__ = ["Bands", "Listed", "Mixture", "Prior", "anchored", "around", "between", "universal"]
+__all__ = ["Bands", "Listed", "Mixture", "Prior", "Spread", "anchored", "around", "between", "universal"]
 
 _LEVELS = (3, 6, 10, 12, 14, 16, 18, 20, 22, 24, 26) + (2,) * 28  # so that every value is a candidate
 _PARTS = ((1, 2), (2, 5), (5, 10))
@@ -254,6 +254,64 @@ class Mixture:
         one, other = (_between(prior, low, high) for prior in (self._one, self._other))
         which = bits.choose((one * self._other.total, other * self._one.total))
         return (self._one, self._other)[which].draw(low, high, bits)
+
+
+class Spread:
+    """A prior of values as one of cuts: the weight of a value v in equal parts on the positions v·S … v·S + S − 1.
+
+    Parameters
+    ----------
+    prior : Prior
+        The prior of values.
+    shares : int
+        S.
+
+    Examples
+    --------
+    >>> cuts = Spread(Listed({3: 5, 4: 1}), 4)
+    >>> cuts.total, cuts.before(12), cuts.before(13), cuts.before(16)
+    (24, 0, 5, 20)
+    """
+
+    __slots__ = ("_prior", "_shares")
+
+    def __init__(self, prior: Prior, shares: int) -> None:
+        self._prior, self._shares = prior, shares
+
+    @property
+    def total(self) -> int:
+        """The weight of all positions."""
+        return self._shares * self._prior.total
+
+    def before(self, cut: int) -> int:
+        """Return the weight of the positions before one."""
+        value, share = divmod(cut, self._shares)
+        found = self._prior.before(value)
+        if not share:
+            return self._shares * found
+        return (self._shares - share) * found + share * self._prior.before(value + 1)
+
+    def draw(self, low: int | None, high: int | None, bits: Bits) -> int:
+        """Draw a position: some shares of the first value, all of the values after it, or some of the last."""
+        shares, prior = self._shares, self._prior
+        start, head = (None, 0) if low is None else divmod(low, shares)
+        end, tail = (None, 0) if high is None else divmod(high, shares)
+        if low is not None and high is not None and start == end:
+            return low + bits.below(high - low)
+        first = start + 1 if start is not None and head else start
+        parts = [0, _between(prior, first, end) * shares if first is None or end is None or first < end else 0, 0]
+        if start is not None and head:
+            parts[0] = _between(prior, start, start + 1) * (shares - head)
+        if end is not None and tail:
+            parts[2] = _between(prior, end, end + 1) * tail
+        which = bits.choose(parts)
+        if which == 1:
+            return prior.draw(first, end, bits) * shares + bits.below(shares)
+        if which == 0:
+            assert low is not None
+            return low + bits.below(shares - head)
+        assert end is not None
+        return end * shares + bits.below(tail)
 
 
 class Listed:

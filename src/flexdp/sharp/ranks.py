@@ -110,6 +110,21 @@ class Window:
         below = int(self.below[place])
         return below, int(self.upto[place]) if self.value(place) == candidate else below
 
+    def within(self, first: int, last: int) -> Window:
+        """Return the window of the records after the first ``first`` and up to ``last``, whose ranks begin anew.
+
+        Some of them may tie with records outside, which do not count.
+        """
+        start = int(np.searchsorted(self.upto, first, side="right"))
+        stop = int(np.searchsorted(self.below, last, side="left")) if first < last else start
+        below, upto = (np.clip(part[start:stop], first, last) - first for part in (self.below, self.upto))
+        return Window(self.scale, self.values[start:stop], below, upto, last - first)
+
+    @classmethod
+    def nothing(cls, scale: Scale) -> Window:
+        """Return a window without records, which stands for private ones where a program is replayed."""
+        return cls(scale, np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
+
     def __repr__(self) -> str:
         return "<Window>"  # its content is private
 
