@@ -16,10 +16,10 @@ from _peers import LEVELS, Task, ask_peer
 from panel_peers import OURS, WIDE, Truth, ours, wide_bounds
 from pydp.algorithms import laplacian as pydp
 
+from flexdp.mechanisms.program import run
 from flexdp.noise.bits import Bits
 from flexdp.sharp.column import Column
 from flexdp.sharp.mean import ask_mean
-from flexdp.sharp.program import run
 
 STATISTICS = ("min", "q01", "median", "q99", "max", "count", "sum", "mean")
 PEERS = ("OpenDP, even", "OpenDP, geometric", "diffprivlib", "PyDP", "PyDP, tree", "PipelineDP")

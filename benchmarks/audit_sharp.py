@@ -27,10 +27,10 @@ from _pool import Pool
 from scipy.stats import beta
 
 from flexdp.histogram import Histogram
+from flexdp.mechanisms.program import run
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import ask
 from flexdp.sharp.column import Column
-from flexdp.sharp.program import run
 from flexdp.sharp.ranks import Reply, Request, Span
 from flexdp.sharp.scale import INTEGERS
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 from _timing import say
 
+from flexdp.mechanisms.program import run
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import decay
 from flexdp.sharp.answers import ask
@@ -20,7 +21,6 @@ from flexdp.sharp.automatic import automatic_buckets
 from flexdp.sharp.column import Column
 from flexdp.sharp.mean import ask_mean
 from flexdp.sharp.prior import around, universal
-from flexdp.sharp.program import run
 from flexdp.sharp.scale import NUMBERS
 
 RECORDS = 10_000_000

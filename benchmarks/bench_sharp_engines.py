@@ -16,9 +16,9 @@ from typing import Any
 import duckdb
 
 from flexdp.buckets.exact import Exact
+from flexdp.mechanisms.program import run
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import ask
-from flexdp.sharp.program import run
 from flexdp.sharp.ranks import Reply, Request
 from flexdp.sharp.scale import NUMBERS, Scale
 from flexdp.tables import Axis, Counting, open_table, reading

@@ -17,11 +17,11 @@ from fractions import Fraction
 import numpy as np
 from _columns import LAWS, real_columns, sampled
 
+from flexdp.mechanisms.program import run
 from flexdp.noise import DropNoise
 from flexdp.noise.bits import Bits
 from flexdp.sharp.automatic import Automatic, automatic_buckets
 from flexdp.sharp.column import Column
-from flexdp.sharp.program import run
 
 HELD_OUT, TUNING = 881_301, 881_001
 DELTA = Fraction(1, 10**6)

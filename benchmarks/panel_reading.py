@@ -24,11 +24,11 @@ from flexdp.buckets.open_edges import Cut, OpenEdges
 from flexdp.buckets.parse import make_buckets
 from flexdp.buckets.partition import Buckets
 from flexdp.histogram import Histogram
+from flexdp.mechanisms.program import run
 from flexdp.noise import DropNoise
 from flexdp.noise.bits import Bits
 from flexdp.sharp.automatic import automatic_buckets
 from flexdp.sharp.column import Column
-from flexdp.sharp.program import run
 from flexdp.statistics import Quantile
 
 SEED = 90_301

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from flexdp.mechanisms.program import run
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import ask
 from flexdp.sharp.column import Column
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.mean import ask_mean
-from flexdp.sharp.program import run
 from flexdp.sharp.scale import Scale
 
 EPSILON = Fraction(1)

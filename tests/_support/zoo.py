@@ -141,7 +141,7 @@ Law = dict[Any, Fraction]
 
 
 def window_law(data: Sequence[int]) -> Law:
-    return MEDIAN.law(Column.from_values(list(data)).fetch(Request(windows=(MEDIAN.near,))).windows[0])
+    return MEDIAN.chances(Column.from_values(list(data)).fetch(Request(windows=(MEDIAN.near,))).windows[0])
 
 
 def short_window_law(data: Sequence[int]) -> Law:

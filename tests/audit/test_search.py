@@ -271,9 +271,9 @@ def test_counts_sums_and_ladders() -> None:
     ladder = Ladder(rungs=(0, 1, 2), side=1, target=1, epsilon=half)
     assert step_loss(ladder, [3, 2, 0], [4, 3, 0]).epsilon == 0.5
     assert step_loss(ladder, [3, 2, 0], [4, 1, 0]).fault
-    law = [ladder.law(beyond) for beyond in ([3, 2, 0], [4, 3, 0])]
+    law = [ladder.chances(beyond) for beyond in ([3, 2, 0], [4, 3, 0])]
     worst = max(abs(math.log(law[0][place] / law[1][place])) for place in law[0])
-    assert worst <= 0.5 < max(abs(math.log(law[0][p] / ladder.law([4, 1, 0])[p])) for p in law[0]) * 2
+    assert worst <= 0.5 < max(abs(math.log(law[0][p] / ladder.chances([4, 1, 0])[p])) for p in law[0]) * 2
 
 
 def test_bars_by_the_table_that_is_sampled() -> None:
@@ -304,7 +304,7 @@ def test_quantiles_by_their_weights() -> None:
     ]
     one, other, far = windows
     found = step_loss(mechanism, one, other)
-    laws = [mechanism.law(window) for window in (one, other)]
+    laws = [mechanism.chances(window) for window in (one, other)]
     worst = max(abs(math.log(laws[0][place] / laws[1][place])) for place in laws[0])
     assert found.epsilon == pytest.approx(worst) and 0 < worst <= 1 and not found.fault
     assert "a candidate has a loss" in step_loss(mechanism, one, far).fault

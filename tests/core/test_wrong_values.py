@@ -175,8 +175,6 @@ FUNCTIONS_OF = {  # a function is a statistic, or a mechanism, too
     ("verify", "mechanism"),
     ("audit", "mechanism"),
     ("audit", "outcome"),
-    ("AskedChain", "program"),
-    ("AskedChain", "column"),
 }
 
 BARS = Histogram.from_counts({1: 40, 2: 50, 3: 60})
@@ -673,7 +671,6 @@ def audits() -> dict[str, Call]:
     run = {"trials": 80, "confidence": 0.99, **none("outcome", "progress")}
     data = {"x": Histogram.from_counts({"a": 3}), "y": Histogram.from_counts({"a": 4})}
     released = flexdp.release([1.0] * 60, epsilon=1, delta="1e-6", width=5)
-    chain = audit.AskedChain(nothing, [1])
     event = audit.exact_delta(**pair, epsilon=1).event
     assert event is not None
     return {
@@ -695,8 +692,6 @@ def audits() -> dict[str, Call]:
                 "told": print,
             },
         ),
-        "AskedChain": Call(audit.AskedChain, {"program": nothing, "counts": [1], "column": None}),
-        "AskedChain.law": Call(chain.law, {"data": [1]}),
         "Event.__contains__": Call(lambda outcome: outcome in event, {"outcome": (3,)}),
     }
 

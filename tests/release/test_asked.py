@@ -27,12 +27,12 @@ from flexdp._release import asked_checks
 from flexdp._release.asked import Asked, Column, answer
 from flexdp._release.asked_promises import RankPromise, rank_promises
 from flexdp._release.asking import AskedBudget, Wanted
+from flexdp.mechanisms.program import run, spent
 from flexdp.noise import DropNoise
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import ask
 from flexdp.sharp.column import Column as Values
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.program import run, spent
 from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.statistics import IQR, Max, Mode, Quantile
 

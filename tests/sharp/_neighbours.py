@@ -8,9 +8,9 @@ from functools import cache
 from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
+from flexdp.mechanisms.program import Program, enumerate_paths, spent
 from flexdp.sharp.column import Column
 from flexdp.sharp.exponentials import exp_minus
-from flexdp.sharp.program import Program, enumerate_paths, spent
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Ranks, Request
 

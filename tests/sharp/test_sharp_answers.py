@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from flexdp import Histogram, InputError
+from flexdp.mechanisms.program import Ran, run
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import LARGEST_DECAY
 from flexdp.sharp.answers import Answered, ask, deepest_table
@@ -23,7 +24,6 @@ from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.mean import ask_mean
 from flexdp.sharp.prior import Listed
-from flexdp.sharp.program import Ran, run
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Reply, Request, Span
 from flexdp.sharp.rules import RULES

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp import Histogram
+from flexdp.mechanisms.program import run
 from flexdp.noise.bits import Bits
 from flexdp.noise.geometric import two_sided_geometric
 from flexdp.sharp.column import Column
@@ -22,7 +23,6 @@ from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.exponentials import exp_minus, log_above
 from flexdp.sharp.mean import ask_mean, mean_between, steps_between
 from flexdp.sharp.prior import Listed
-from flexdp.sharp.program import run
 from flexdp.sharp.ranks import Request, Tally
 from flexdp.sharp.rules import Rules
 from flexdp.sharp.scale import INTEGERS, NUMBERS
@@ -32,7 +32,7 @@ ONE = Fraction(1)
 
 def test_two_sums_cost_one_epsilon() -> None:
     mechanism, shown = TwoSums(epsilon=ONE, cells=4), range(-6, 20)
-    laws = {(a, b): mechanism.law((a, b), shown) for a in range(9) for b in range(9)}
+    laws = {(a, b): mechanism.law((a, b)).listed(shown).masses for a in range(9) for b in range(9)}
     steps = [(a, 4 - a) for a in range(5)]
     found = max(ratio(laws[0, 0], laws[step], ONE) for step in steps)
     assert Fraction(99, 100) < found <= SLACK
@@ -120,7 +120,7 @@ def test_no_records_at_all_between_public_ends() -> None:
 
 
 def test_noise_of_a_scaled_count() -> None:
-    law = NoisyCount(epsilon=ONE, sensitivity=5).law(0, range(-200, 201))
+    law = NoisyCount(epsilon=ONE, sensitivity=5).law(0).listed(range(-200, 201)).masses
     assert abs(sum(law.values()) - 1) < Fraction(1, 10**15)
     pairs = [(law[z], law[z + 5]) for z in range(-100, 100)]
     assert all(max(a / b, b / a) * exp_minus(ONE) <= SLACK for a, b in pairs)
@@ -140,7 +140,7 @@ def test_the_noise_of_a_draw_has_the_scale_of_its_law() -> None:
 
 def test_the_law_of_a_count_is_centred_on_it() -> None:
     for count in (-4, 0, 5):
-        law = NoisyCount(epsilon=ONE).law(count, range(count - 60, count + 61))
+        law = NoisyCount(epsilon=ONE).law(count).listed(range(count - 60, count + 61)).masses
         assert max(law, key=lambda outcome: law[outcome]) == count
         assert abs(float(sum(law.values())) - 1) < 1e-15
         assert law[count + 3] == law[count - 3] and math.isclose(law[count + 3] / law[count + 4], math.e)

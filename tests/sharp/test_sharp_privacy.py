@@ -19,6 +19,7 @@ from _neighbours import INFINITE, SLACK, Law, cell_law, column, hockey_stick, mu
 
 from flexdp import DataError
 from flexdp._release.asking import AskedBudget, Wanted
+from flexdp.mechanisms.program import enumerate_paths
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import decay
 from flexdp.sharp.answers import ask, ask_one, ask_several
@@ -28,7 +29,6 @@ from flexdp.sharp.exponentials import exp_minus
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed, around, between, universal
-from flexdp.sharp.program import enumerate_paths
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Reply, Request, Span, Window
 from flexdp.sharp.rules import Rules
@@ -94,7 +94,7 @@ def test_exponential_quantile_with_an_edge(side: int, wanted: int, depth: int | 
     )
 
     def law(data: tuple[int, ...]) -> Law:
-        return mechanism.law(column(data).fetch(Request(windows=(mechanism.near,))).windows[0])
+        return mechanism.chances(column(data).fetch(Request(windows=(mechanism.near,))).windows[0])
 
     assert exp_minus(ONE) < worst(law, (-3, 0, 1, 2, 4), 4, ONE) <= 1
     assert law((1, 1)) == law(()) == law((1,))  # ties at the edge are not seen
@@ -119,7 +119,7 @@ def test_the_law_with_an_edge_is_that_of_its_definition(side: int, wanted: int) 
                 weights[candidate] = mass * mechanism.table.weight(loss)
         expected = {candidate: Fraction(weight, sum(weights.values())) for candidate, weight in weights.items()}
         window = column(data).fetch(Request(windows=(mechanism.near,))).windows[0]
-        assert mechanism.law(window) == expected
+        assert mechanism.chances(window) == expected
         bits = Bits(random.Random(3).randbytes)
         drawn = [mechanism.draw(window, bits) for _ in range(80)]
         likely = [candidate for candidate, chance in expected.items() if chance > Fraction(1, 10)]
@@ -134,7 +134,7 @@ def test_no_records_are_fewer_than_any_number_that_is_wanted() -> None:
         window = column(()).fetch(Request(windows=(mechanism.near,))).windows[0]
         least = mechanism.table.weight(min(wanted, 50))
         total = 5 * mechanism.table.weight(0) + 3 * least
-        assert mechanism.law(window) == {
+        assert mechanism.chances(window) == {
             1: Fraction(5 * mechanism.table.weight(0), total), 2: Fraction(least, total), 4: Fraction(2 * least, total)
         }  # fmt: skip
         assert mechanism.draw(window, Bits(random.Random(4).randbytes)) in (1, 2, 4)
@@ -147,7 +147,7 @@ def test_the_end_of_the_table_and_of_the_window(goal: str, depth: int) -> None:
     mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=ONE, prior=LIST, depth=depth)
 
     def law(data: tuple[int, ...]) -> Law:
-        return mechanism.law(column(data).fetch(Request(windows=(mechanism.near,))).windows[0])
+        return mechanism.chances(column(data).fetch(Request(windows=(mechanism.near,))).windows[0])
 
     assert worst(law, (0, 1, 2), 11, ONE) <= 1
 
@@ -169,7 +169,7 @@ def test_the_ladder_is_private_and_tight(side: int, target: int, times: int) -> 
 
     def law(data: tuple[int, ...]) -> Law:
         reply = column(data).fetch(Request(cuts=ladder.cuts))
-        found = ladder.law(ladder.beyond(reply.total, reply.before), r)
+        found = ladder.chances(ladder.beyond(reply.total, reply.before), r)
         assert sum(found.values()) == 1
         return found
 
@@ -192,7 +192,7 @@ def test_a_ladder_that_spends_more_on_its_threshold_is_private(
 
     def law(data: tuple[int, ...]) -> Law:
         reply = column(data).fetch(Request(cuts=ladder.cuts))
-        found = ladder.law(ladder.beyond(reply.total, reply.before), r)
+        found = ladder.chances(ladder.beyond(reply.total, reply.before), r)
         assert sum(found.values()) == 1
         return found
 
@@ -209,7 +209,7 @@ def test_control_a_ladder_that_spends_one_share_twice_is_caught() -> None:
 
     def law(data: tuple[int, ...]) -> Law:
         reply = column(data).fetch(Request(cuts=honest.cuts))
-        return honest.law(honest.beyond(reply.total, reply.before), r**7)
+        return honest.chances(honest.beyond(reply.total, reply.before), r**7)
 
     assert worst(law, VALUES, 3, Fraction(0)) > r**-10
 
@@ -227,7 +227,7 @@ def test_a_ladder_is_private_where_counts_reach_its_limit(side: int, depth: int)
         reply = column(data).fetch(Request(cuts=ladder.cuts))
         beyond = ladder.beyond(reply.total, reply.before)
         limited.append(max(beyond) == ladder.limit < len(data))
-        return ladder.law(beyond, r)
+        return ladder.chances(beyond, r)
 
     assert Fraction(9, 10) * r**-2 < worst(law, VALUES, 3, Fraction(0)) <= r**-2
     assert any(limited)
@@ -239,7 +239,9 @@ def test_control_a_ladder_that_forgets_counts_beyond_its_limit_is_caught() -> No
 
     def law(data: tuple[int, ...]) -> Law:
         reply = column(data).fetch(Request(cuts=ladder.cuts))
-        return ladder.law([0 if count >= ladder.limit else count for count in ladder.beyond(reply.total, reply.before)])
+        return ladder.chances(
+            [0 if count >= ladder.limit else count for count in ladder.beyond(reply.total, reply.before)]
+        )
 
     assert worst(law, VALUES, 3, ONE) > SLACK
 
@@ -249,7 +251,7 @@ def test_control_a_ladder_with_half_the_noise_is_caught() -> None:
 
     def law(data: tuple[int, ...]) -> Law:
         reply = column(data).fetch(Request(cuts=ladder.cuts))
-        return ladder.law(ladder.beyond(reply.total, reply.before))
+        return ladder.chances(ladder.beyond(reply.total, reply.before))
 
     assert worst(law, VALUES, 3, ONE) > SLACK
 
@@ -312,7 +314,7 @@ def test_chains_enumerate_what_they_run() -> None:
         level: list(enumerate_paths(lambda: ask_one(level, ONE, INTEGERS, rules=TINY), column((0, 2)), COUNTS))  # noqa: B023
         for level in (Fraction(9, 10), ONE)
     }
-    followed = sum(NoisyCount(epsilon=ONE / 25).law(2, COUNTS).values())
+    followed = 1 - NoisyCount(epsilon=ONE / 25).law(2).listed(COUNTS).missing
     for found in paths.values():
         assert abs(sum(path.chance for path in found) - followed) < Fraction(1, 10**30)
     ways = {answer.way for path in paths[Fraction(9, 10)] for answer in path.value.answers}
@@ -343,7 +345,7 @@ def _group_law(budget: AskedBudget, data: tuple[int, ...], *, answers: Fraction 
     assert budget.listing is not None
     (epsilon,) = budget.parts(MAXIMUM).values()
     found: dict[Hashable, Fraction] = {}
-    for (left,), chance in budget.listing.law([len(data)]).items():
+    for (left,), chance in budget.listing.law([len(data)]).listed().masses.items():
         if not left:
             found[()] = found.get((), Fraction(0)) + chance
             continue
@@ -499,7 +501,7 @@ def test_control_a_published_private_target_is_caught() -> None:
         target = max(1, len(data) // 2)
         ladder = Ladder(rungs=(0, 1, 2, 60), side=1, target=target, epsilon=ONE)
         reply = column(data).fetch(Request(cuts=ladder.cuts))
-        return target, ladder.law(ladder.beyond(reply.total, reply.before))
+        return target, ladder.chances(ladder.beyond(reply.total, reply.before))
 
     def hidden(data: tuple[int, ...]) -> Law:
         return chosen(data)[1]
@@ -529,7 +531,7 @@ def test_control_two_snapshots_are_caught(monkeypatch: pytest.MonkeyPatch) -> No
         for more in SMALL:
             fresh = column(data)
             stale = _Stale.from_values([*data, more])
-            laws = [mechanism.law(r.fetch(Request(windows=(mechanism.near,))).windows[0]) for r in (fresh, stale)]
+            laws = [mechanism.chances(r.fetch(Request(windows=(mechanism.near,))).windows[0]) for r in (fresh, stale)]
             found = max(found, ratio(laws[0], laws[1], ONE))
     assert found > SLACK
     assert found * (1 / exp_minus(ONE)) <= 1 / exp_minus(TWO) * SLACK
@@ -544,7 +546,7 @@ def test_control_two_salts_are_caught() -> None:
         laws = []
         for ladder, data in ((upper, above), (lower, below)):
             reply = column(data).fetch(Request(cuts=ladder.cuts))
-            laws.append(ladder.law(ladder.beyond(reply.total, reply.before)))
+            laws.append(ladder.chances(ladder.beyond(reply.total, reply.before)))
         return {(a, b): p * q for (a, p), (b, q) in product(laws[0].items(), laws[1].items())}
 
     others = list(multisets((0, 1, 2, 4), 3))
@@ -554,9 +556,9 @@ def test_control_two_salts_are_caught() -> None:
 
 
 def test_noisy_counts_are_private() -> None:
-    mechanism = NoisyCount(epsilon=ONE)
-    assert ratio(mechanism.law(3, range(-5, 12)), mechanism.law(4, range(-5, 12)), ONE) <= SLACK
-    assert ratio(mechanism.law(3, range(-5, 12)), mechanism.law(5, range(-5, 12)), ONE) > SLACK  # control
+    laws = {n: NoisyCount(epsilon=ONE).law(n).listed(range(-5, 12)).masses for n in (3, 4, 5)}
+    assert ratio(laws[3], laws[4], ONE) <= SLACK
+    assert ratio(laws[3], laws[5], ONE) > SLACK  # control
 
 
 def test_asking_decides_between_one_and_several() -> None:

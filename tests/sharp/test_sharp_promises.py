@@ -91,12 +91,12 @@ def test_records_beyond_and_overshoot_against_the_exact_law(
     rates = (epsilon * threshold, epsilon * (1 - threshold))
 
     def early(excess: int) -> Fraction:
-        law = ladder.law([target + excess] * rungs + [0])
+        law = ladder.chances([target + excess] * rungs + [0])
         return 1 - law[rungs]
 
     excess = ladder_records(rates[1], target, rungs, GAMMA) - target
     assert early(excess + 1) <= GAMMA < early(excess // 2 + 1)  # with half the excess it would be false
-    law = ladder.law([0] * (rungs + 1))
+    law = ladder.chances([0] * (rungs + 1))
     for passed in range(1, rungs + 1):
         exact = sum(chance for place, chance in law.items() if place >= passed)
         assert 0 <= ladder_overshoot(rates, target, passed) - exact <= Fraction(1, 10**12)

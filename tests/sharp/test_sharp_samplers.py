@@ -88,7 +88,7 @@ def test_the_exponential_sampler_has_the_law_of_its_weights(
 ) -> None:
     mechanism = ExponentialQuantile(goal=goal, epsilon=Fraction(epsilon), prior=PRIOR, span=span, depth=25)
     window = column(data).fetch(Request(windows=(mechanism.near,))).windows[0]
-    assert law_of(lambda bits: mechanism.draw(window, bits)) == mechanism.law(window)
+    assert law_of(lambda bits: mechanism.draw(window, bits)) == mechanism.chances(window)
 
 
 def test_weights_by_hand() -> None:
@@ -97,7 +97,7 @@ def test_weights_by_hand() -> None:
     window = column((5, 5, 9)).fetch(Request(windows=(mechanism.near,))).windows[0]
     g = mechanism.table.weights
     weights = {0: 1 * g[3], 5: 2 * g[0], 9: 3 * g[1]}  # T = 3: 3 − 0; between 0 and 4; 2·2 − 3
-    assert mechanism.law(window) == {t: Fraction(w, sum(weights.values())) for t, w in weights.items()}
+    assert mechanism.chances(window) == {t: Fraction(w, sum(weights.values())) for t, w in weights.items()}
 
 
 @pytest.mark.parametrize("level", ["1/100", "1/2", "99/100"])
@@ -121,7 +121,7 @@ def test_empty_space_far_from_the_records_does_not_slow_a_draw(level: str, far: 
 def test_no_candidate_in_the_span() -> None:
     mechanism = ExponentialQuantile(goal=HALF, epsilon=Fraction(1), prior=PRIOR, span=Span(7, 20))
     window = column((8, 9)).fetch(Request(windows=(mechanism.near,))).windows[0]
-    assert mechanism.law(window) == {None: 1}
+    assert mechanism.chances(window) == {None: 1}
     assert mechanism.draw(window, Bits()) is None
 
 
@@ -141,7 +141,7 @@ def test_control_a_sampler_without_rejection_is_caught() -> None:
             found[outcome] = found.get(outcome, Fraction(0)) + chance
         except Choices.OpenError as stop:
             paths += [((*script, i), chance * each) for i, each in enumerate(stop.args[0]) if each]
-    assert found != mechanism.law(window)
+    assert found != mechanism.chances(window)
 
 
 def test_mixtures_draw_what_they_weigh() -> None:
@@ -182,7 +182,7 @@ def test_the_climb_has_the_law_of_the_ladder(
 
     monkeypatch.setattr(ladder_module, "first_bernoulli_exp", first)
     ladder = Ladder(rungs=tuple(range(len(beyond))), side=1, target=target, epsilon=Fraction(1))
-    found, claimed = law_of(lambda bits: ladder.draw(beyond, bits)), ladder.law(beyond)
+    found, claimed = law_of(lambda bits: ladder.draw(beyond, bits)), ladder.chances(beyond)
     assert sum(claimed.values()) == 1
     for place in claimed:
         assert abs(found.get(place, Fraction(0)) - claimed[place]) <= r**last * 2

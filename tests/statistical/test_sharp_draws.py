@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from flexdp.mechanisms.program import enumerate_paths, run
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import ask
 from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed, universal
-from flexdp.sharp.program import enumerate_paths, run
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Request, Span
 from flexdp.sharp.rules import Rules
@@ -54,7 +54,7 @@ def test_exponential_draws(fault: str | None) -> None:
             prior=Listed({**dict(zip(LIST.candidates, LIST.weights, strict=True)), 5: 5}),
         )
     window = DATA.fetch(Request(windows=(claimed.near,))).windows[0]
-    law = {t: float(p) for t, p in claimed.law(window).items()}
+    law = {t: float(p) for t, p in claimed.chances(window).items()}
     bits = Bits()
     p = misfit(Counter(drawn.sample(DATA, bits) for _ in range(DRAWS // 4)), law)
     assert (p > FALSE_ALARM) is (fault is None)
@@ -75,7 +75,7 @@ def test_exponential_draws_with_an_edge(side: int, wanted: int, fault: str | Non
     )
     drawn = claimed if fault is None else replace(claimed, edge=None)
     window = DATA.fetch(Request(windows=(claimed.near,))).windows[0]
-    law = {t: float(p) for t, p in claimed.law(window).items()}
+    law = {t: float(p) for t, p in claimed.chances(window).items()}
     bits = Bits()
     p = misfit(Counter(drawn.draw(window, bits) for _ in range(DRAWS // 6)), law)
     assert (p > FALSE_ALARM) is (fault is None or wanted == 2)  # there the edge is hardly ever drawn
@@ -108,7 +108,7 @@ def test_ladder_draws(fault: str | None) -> None:
     claimed = Ladder(rungs=rungs, side=1, target=4, epsilon=Fraction(1, 2), threshold=Fraction(7, 10))
     reply = DATA.fetch(Request(cuts=claimed.cuts))
     beyond = claimed.beyond(reply.total, reply.before)
-    law = {place: float(p) for place, p in claimed.law(beyond).items()}
+    law = {place: float(p) for place, p in claimed.chances(beyond).items()}
     drawn = Ladder(
         rungs=rungs,
         side=1,

@@ -20,10 +20,10 @@ import pytest
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
 from flexdp.buckets.exact import Exact
+from flexdp.mechanisms.program import run
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import ask
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.program import run
 from flexdp.sharp.ranks import Near, Reply, Request, Tally
 from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.tables import Axis, Counting, open_table

@@ -16,12 +16,12 @@ from typing import Any
 
 from flexdp._core.documents import UnfitError
 from flexdp._release.asking import AskedBudget, Wanted
+from flexdp.mechanisms.program import Draw, Program, run
 from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import Answered, ask
 from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.mean import Averaged, ask_mean, mean_between
-from flexdp.sharp.program import Draw, Program, run
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import EVERYTHING, Ranks, Reply, Request, Span
 from flexdp.sharp.rules import RULES, Rules

@@ -16,10 +16,10 @@ from flexdp._release.frames import group_column
 from flexdp._release.ranges import joined, value_words
 from flexdp._release.sentences import is_capped, once_each, short_name
 from flexdp._release.spec import Spec
+from flexdp.mechanisms.program import Draw, spent
 from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.count import TwoSums
 from flexdp.sharp.ladder import Ladder
-from flexdp.sharp.program import Draw, spent
 from flexdp.sharp.quantile import ExponentialQuantile
 
 __all__ = [

@@ -20,9 +20,9 @@ from flexdp.buckets.open_edges import OpenEdges
 from flexdp.buckets.partition import Buckets
 from flexdp.histogram import KeyedHistogram
 from flexdp.mechanisms.dropping import Thinned
+from flexdp.mechanisms.program import run
 from flexdp.noise.bits import Bits
 from flexdp.sharp.automatic import Automatic, choose_buckets
-from flexdp.sharp.program import run
 from flexdp.sharp.ranks import Ranks
 
 if TYPE_CHECKING:

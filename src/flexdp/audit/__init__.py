@@ -13,10 +13,8 @@ from flexdp.audit.door import Finding, Searched, search
 from flexdp.audit.empirical import Audited, audit
 from flexdp.audit.exact import Event, ExactDelta, exact_delta
 from flexdp.audit.searching import Verified, neighbours, verify
-from flexdp.audit.sharp_laws import AskedChain
 
 __all__ = [
-    "AskedChain",
     "Audited",
     "CheckedDocument",
     "DocumentCheck",

@@ -12,8 +12,8 @@ from flexdp._release.published import Release
 from flexdp.accounting.budget import Budget
 from flexdp.calculus.privacy import of_group, of_unit
 from flexdp.guarantees import Privacy
+from flexdp.mechanisms.program import Draw, spent
 from flexdp.noise.drop import DropNoise
-from flexdp.sharp.program import Draw, spent
 
 __all__ = ["Spent", "spent_by"]
 

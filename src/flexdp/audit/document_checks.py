@@ -15,9 +15,9 @@ from flexdp._release.published import Release
 from flexdp.audit.document_answers import wrong_words
 from flexdp.audit.document_budget import spent_by
 from flexdp.errors import CertificateError, InputError
+from flexdp.mechanisms.program import Draw
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.exponential import Decay
-from flexdp.sharp.program import Draw
 from flexdp.sharp.quantile import ExponentialQuantile
 
 __all__ = ["Told", "checked"]

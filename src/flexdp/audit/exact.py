@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import EPSILON, PURE_DELTA, sequence
+from flexdp._core.domains import EPSILON, attribute, sequence
 from flexdp._core.enclosure import Bounds, exp_bounds
 from flexdp._core.exact import Number, lower_text, number_text, upper_text
 from flexdp._core.text import safe_repr
-from flexdp.audit.histogram_laws import Compared, as_input, dropped, histogram_pairs, is_deterministic, plain_parts
-from flexdp.audit.sharp_laws import SHARP, sharp_pairs
-from flexdp.divergence import (
-    LARGEST_PRODUCT,
-    Pair,
-    Row,
-    hockey_stick,
-    joint_rows,
-    missing,
-    pair_of_laws,
-)
+from flexdp.audit.histogram_laws import Compared, as_input, histogram_pairs, is_deterministic, plain_parts
+from flexdp.distribution import read_law
+from flexdp.divergence import LARGEST_PRODUCT, Divergence, Pair, Row, joint_rows
 from flexdp.errors import InputError
 from flexdp.mechanisms import Laplace, Mechanism
-from flexdp.noise.drop import DropNoise
 
-__all__ = ["Event", "ExactDelta", "compared", "delta_of", "exact_delta"]
+__all__ = ["Event", "ExactDelta", "compare", "exact_delta"]
 
 _EPSILON = replace(EPSILON, low_included=True)  # at ε = 0 it is the total variation distance
-_CHANCE = replace(
-    PURE_DELTA, name="probability", high_included=True, low_included=True, remedy="Give exact probabilities."
-)
 _NEARLY_ONE = 1 - Fraction(1, 10**30)
 
 
@@ -207,14 +194,14 @@ def exact_delta(mechanism: Any, x: Any, y: Any, epsilon: Number) -> ExactDelta:
     Parameters
     ----------
     mechanism
-        A mechanism of :mod:`flexdp.mechanisms` or a chain of them, a ``DropNoise``, a step of sharp answers, its table
-        of weights (``Decay``, on lists of losses), an :class:`AskedChain`; a list of these, which are published
-        together; or a function that returns the exact law on a data set, a dictionary of Fractions by outcome. An
-        outcome that only one law has is taken to have probability 0 under the other; what is missing from a sum of 1
-        is added to the bound.
+        Whatever has a ``law``: a mechanism of :mod:`flexdp.mechanisms` or your own, a chain of them, a ``DropNoise``, a
+        step of sharp answers or a whole :class:`~flexdp.mechanisms.program.Adaptive` program of them; a list of these,
+        which are published together; or a function that returns the exact law on a data set, a dictionary of Fractions
+        by outcome. An outcome that only one law has is taken to have probability 0 under the other; what is missing
+        from a sum of 1 is added to the bound.
     x, y
         The data sets: histograms or mappings of keys to counts; pairs (unit, value) where the mechanism bounds units;
-        lists of values for steps of sharp answers; whatever else the mechanism takes.
+        whatever else the mechanism takes.
     epsilon
         ε, taken exactly as written; may be 0.
 
@@ -240,62 +227,46 @@ def exact_delta(mechanism: Any, x: Any, y: Any, epsilon: Number) -> ExactDelta:
     >>> float(part), part.covered, float(part.followed)
     (0.25, Fraction(3, 4), 0.0)
     """
-    loss = _EPSILON.check(epsilon)
+    return compare(mechanism, x, y, _EPSILON.check(epsilon))
+
+
+def compare(mechanism: Any, x: Any, y: Any, epsilon: Fraction) -> ExactDelta:
+    """Return the δ between the laws of a mechanism on two data sets."""
     if isinstance(mechanism, Mechanism) and any(isinstance(part, Laplace) for part in plain_parts(mechanism)):
-        return _laplace(mechanism, x, y, loss)
-    return delta_of(compared(mechanism, x, y), loss)
+        return _laplace(mechanism, x, y, epsilon)
+    pairs, complete = _compared(mechanism, x, y)
+    found = Divergence.between(pairs, epsilon)
+    return _exact_delta(found, epsilon, complete)
 
 
-def delta_of(found: Compared, epsilon: Fraction) -> ExactDelta:
-    """Return the δ between laws that stand beside each other."""
-    pairs = tuple(pair for pair in found.pairs if not pair.same or any(pair.error))
-    forward, backward = hockey_stick(pairs, epsilon)
-    if not found.complete:
+def _exact_delta(found: Divergence, epsilon: Fraction, complete: bool) -> ExactDelta:
+    forward, backward, parts, followed, covered = found
+    if not complete:
         forward, backward = (Bounds(Fraction(0), way.upper) for way in (forward, backward))
     favours = "x" if forward.upper >= backward.upper else "y"
-    event = Event(favours, exp_bounds(epsilon).upper, pairs) if max(forward.lower, backward.lower) > 0 else None
-    followed, rest = max(forward.upper, backward.upper), missing(found.pairs)
-    forward, backward = (
-        Bounds(way.lower, min(Fraction(1), way.upper + more))
-        for way, more in zip((forward, backward), rest, strict=True)
-    )
-    return ExactDelta(epsilon, forward, backward, event, 1 - max(rest), followed)
+    event = Event(favours, exp_bounds(epsilon).upper, parts) if max(forward.lower, backward.lower) > 0 else None
+    return ExactDelta(epsilon, forward, backward, event, covered, followed)
 
 
-def compared(mechanism: Any, x: Any, y: Any) -> Compared:
+def _compared(mechanism: Any, x: Any, y: Any) -> Compared:
     """Put the output laws of a mechanism on two data sets beside each other."""
     listed = sequence(mechanism)
     if listed is not None:
-        parts = [compared(each, x, y) for each in listed]
+        parts = [_compared(each, x, y) for each in listed]
         if not parts:
             raise InputError("mechanism", "must not be an empty list")
         return Compared([pair for part in parts for pair in part.pairs], all(part.complete for part in parts))
     if isinstance(mechanism, Mechanism):
         return histogram_pairs(mechanism, x, y)
-    if isinstance(mechanism, DropNoise):
-        return Compared([pair_of_laws(dropped(mechanism, x), dropped(mechanism, y))])
-    if isinstance(mechanism, SHARP):
-        return Compared(sharp_pairs(mechanism, x, y))
+    law = attribute(mechanism, "law")
+    if callable(law):
+        return Compared(law(x).beside(law(y)))
     if callable(mechanism):
-        return Compared([pair_of_laws(_checked_law(mechanism, x), _checked_law(mechanism, y))])
+        one, other = (read_law("mechanism", mechanism(data)) for data in (x, y))
+        return Compared(one.beside(other))
     raise InputError(
         "mechanism", "must be a mechanism, or a function that returns a distribution", given=safe_repr(mechanism)
     )
-
-
-def _checked_law(mechanism: Callable[[Any], Any], data: Any) -> dict[Any, Fraction]:
-    law = mechanism(data)
-    if not isinstance(law, Mapping):
-        raise InputError(
-            "mechanism",
-            "must return its exact distribution, a dictionary of Fractions by outcome",
-            given=safe_repr(law),
-            remedy="Audit a mechanism whose law is not known with audit.audit.",
-        )
-    chances = {outcome: _CHANCE.check(chance) for outcome, chance in law.items()}
-    if sum(chances.values()) > 1:
-        raise InputError("mechanism", "must return probabilities that add up to at most 1")
-    return chances
 
 
 def _laplace(mechanism: Mechanism, x: Any, y: Any, epsilon: Fraction) -> ExactDelta:

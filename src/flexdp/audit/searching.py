@@ -8,23 +8,18 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
-from flexdp._core.domains import EPSILON, PURE_DELTA, elements, integer, sequence
+from flexdp._core.domains import EPSILON, PURE_DELTA, attribute, elements, integer, sequence
 from flexdp._core.exact import Number, lower_text, number_text, upper_text
 from flexdp._core.text import plural, safe_repr, thousands
-from flexdp.audit.exact import ExactDelta, compared, delta_of
+from flexdp.audit.exact import ExactDelta, compare
 from flexdp.audit.histogram_laws import plain_parts
-from flexdp.audit.sharp_laws import AskedChain, Remembered
 from flexdp.errors import InputError
 from flexdp.mechanisms import Bucketing, Dropping, Emptiness, Laplace, Mechanism
-from flexdp.noise.drop import DropNoise
-from flexdp.noise.exponential import Decay
-from flexdp.sharp.automatic import DroppedBars
-from flexdp.sharp.count import NoisyCount, TwoSums
 
 __all__ = ["Verified", "neighbours", "verify"]
 
@@ -120,7 +115,7 @@ def verify(
     epsilon, delta
         The claim; by default the mechanism's own.
     size
-        Number of records, or units, of the smaller data set at most; of a table of weights, number of candidates.
+        Number of records, or units, of the smaller data set at most.
     values
         Keys or values that the records may have; 0, 1, … by default, one more than one unit can change.
     records
@@ -158,7 +153,7 @@ def verify(
         key = signature(x, y) if signature is not None else None
         if key is not None and key in known:
             continue
-        found = delta_of(compared(known_law, *_data(first, x, y)), loss)
+        found = compare(known_law, *_data(first, x, y), loss)
         if key is not None:
             known[key] = found
         followed, covered = max(followed, found.followed), min(covered, found.covered)
@@ -179,7 +174,7 @@ def verify(
 
 
 def _claim(mechanism: Any, epsilon: Number | None, delta: Number | None) -> tuple[Fraction, Fraction]:
-    own = mechanism.privacy if isinstance(mechanism, Mechanism) else mechanism
+    own = getattr(mechanism, "privacy", mechanism)
     loss = getattr(own, "epsilon", None) if epsilon is None else epsilon
     if loss is None:
         raise InputError("epsilon", "is needed: the mechanism claims none")
@@ -219,7 +214,7 @@ def neighbours(
     listed = None if values is None else elements(values)
     if values is not None and not (listed and all(map(_is_key, listed))):
         raise InputError("values", "must be a list of numbers, texts or tuples of them", given=safe_repr(values))
-    if isinstance(first, Emptiness | NoisyCount | DropNoise):
+    if isinstance(first, Emptiness):
         yield from ((count, count + 1) for count in range(most + 1))
         return
     if isinstance(first, Laplace) and first.statistic is None:
@@ -232,10 +227,7 @@ def neighbours(
         changed = max((part.max_buckets_per_unit for part in parts if isinstance(part, Dropping)), default=1)
         yield from _histograms(listed or list(range(changed + 1)), most, changed)
         return
-    if isinstance(first, Decay):
-        yield from _losses(listed or [0, 1, 2], most, first.sensitivity)
-        return
-    own = listed or (list(range(first.cells + 1)) if isinstance(first, TwoSums) else [0, 1])
+    own = listed or [0, 1]
     for data in _multisets(own, most):
         for more in range(1, together + 1):
             for added in combinations_with_replacement(own, more):
@@ -258,19 +250,15 @@ def _data(first: Any, x: Any, y: Any) -> tuple[Any, Any]:
     """Two data sets in the form that the mechanism takes."""
     if isinstance(first, Bucketing) and first.unit is not None:
         x, y = ([(unit, value) for unit, own in enumerate(data) for value in own] for data in (x, y))
-    elif isinstance(first, TwoSums):
-        x, y = ([sum(data), first.cells * len(data) - sum(data)] for data in (x, y))
-    elif isinstance(first, DroppedBars):
-        x, y = ([Counter(data)[bar] for bar in range(max(y) + 1)] for data in (x, y))
     return x, y
 
 
 def _remembered(mechanism: Any) -> Any:
-    """The mechanism; or its law, computed once for each data set, where data sets are tuples."""
-    if isinstance(mechanism, AskedChain):
-        return Remembered(mechanism.program, mechanism.counts, mechanism.column)
-    own = isinstance(mechanism, Mechanism) or not callable(mechanism)
-    return mechanism if own else cache(mechanism)
+    """The mechanism; or a function that computes its law once for each data set, where data sets are tuples."""
+    if isinstance(mechanism, Mechanism) or sequence(mechanism) is not None:
+        return mechanism
+    law = attribute(mechanism, "law")
+    return cache(law if callable(law) else mechanism) if callable(law) or callable(mechanism) else mechanism
 
 
 def _signature(mechanism: Any) -> Callable[[Any, Any], Hashable] | None:
@@ -308,14 +296,6 @@ def _histograms(keys: Sequence[Any], most: int, changed: int) -> Iterator[tuple[
                 for key in chosen:
                     y[key] = y.get(key, 0) + 1
                 yield x, y
-
-
-def _losses(losses: Sequence[int], candidates: int, most: int) -> Iterator[tuple[Any, Any]]:
-    """All losses of so many candidates, and the same with each of them changed by at most M."""
-    for x in product(losses, repeat=max(1, candidates)):
-        for changes in product(range(-most, most + 1), repeat=len(x)):
-            if all(loss + change >= 0 for loss, change in zip(x, changes, strict=True)):
-                yield x, tuple(loss + change for loss, change in zip(x, changes, strict=True))
 
 
 def _unit_tables(values: Sequence[Any], most: int) -> Iterator[tuple[Any, Any]]:

@@ -10,14 +10,13 @@ from functools import lru_cache
 from typing import Any
 
 from flexdp._core.enclosure import exp_bounds
-from flexdp.audit.sharp_laws import _quantile_pair
 from flexdp.mechanisms import Dropping
 from flexdp.noise.drop import DropNoise
 from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Reply, Request, Window
+from flexdp.sharp.ranks import Window
 
 __all__ = ["Loss", "step_loss"]
 
@@ -175,19 +174,9 @@ def _stick(weights: tuple[int, ...], bits: int, low: int, high: int, epsilon: Fr
     return max(excess) / (1 << bits)
 
 
-class _Seen:
-    """A column that answers with one window."""
-
-    def __init__(self, window: Window) -> None:
-        self._window = window
-
-    def fetch(self, _request: Request) -> Reply:
-        return Reply(total=self._window.total, windows=[self._window])
-
-
 def _chosen(mechanism: ExponentialQuantile, one: Window, other: Window, most: int) -> Loss:
     """All candidates of an exponential mechanism, by its integer weights."""
-    pair = _quantile_pair(mechanism, _Seen(one), _Seen(other))  # type: ignore[arg-type]
+    (pair,) = mechanism.law(one).beside(mechanism.law(other))
     worst = Fraction(1)
     for row in pair.rows:
         if not row.one or not row.other:

@@ -21,6 +21,7 @@ data; the paper's theorem fails where its reach depends on the number of records
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from flexdp._core.domains import DELTA, EPSILON, array, integer
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import safe_repr
+from flexdp.distribution import Distribution
 from flexdp.errors import CertificateError, InputError
 from flexdp.noise.certificate import Evidence, prove
 from flexdp.noise.sampler import RandomBytes, Sampler, system_bytes
@@ -221,6 +223,26 @@ class DropNoise:
         np.subtract(full, left, out=left)  # in place: there may be 10^8 buckets
         return np.maximum(left, 0, out=left)
 
+    def law(self, count: int) -> Distribution:
+        """Return the exact law of what is left of a bucket of ``count`` records; that of equal buckets is one object.
+
+        Parameters
+        ----------
+        count
+            The number of records before.
+
+        Returns
+        -------
+        Distribution
+            By the number of records after.
+
+        Examples
+        --------
+        >>> {left: round(float(mass), 3) for left, mass in DropNoise(1, "0.05").law(1).masses.items()}
+        {1: 0.045, 0: 0.955}
+        """
+        return _law_of_the_rest(self.weights, self.bits, integer("count", count, at_least=0))
+
     def _draw(self, size: int, random_bytes: RandomBytes) -> NDArray[np.int64]:
         # Experiments and tests pass their own bytes here; a release cannot.
         if self._sampler is None:
@@ -247,3 +269,12 @@ def counts_given(counts: object) -> NDArray[np.int64]:
     if full is None or full.ndim != 1 or full.dtype.kind not in "iu":
         raise InputError("counts", "must be a flat array of integers, one for each bucket", given=safe_repr(counts))
     return full if full.dtype.kind == "i" else np.minimum(full, np.uint64(2**63 - 1)).astype(np.int64)
+
+
+@lru_cache(maxsize=4096)
+def _law_of_the_rest(weights: tuple[int, ...], bits: int, count: int) -> Distribution:
+    """max(0, count − J): drops of at least ``count`` records all leave nothing."""
+    left = {count - drop: weight for drop, weight in enumerate(weights[:count])}
+    if rest := sum(weights[count:]):
+        left[0] = rest
+    return Distribution({kept: Fraction(weight, 1 << bits) for kept, weight in left.items() if weight})

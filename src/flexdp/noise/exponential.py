@@ -25,6 +25,7 @@ from flexdp._core.domains import EPSILON, integer
 from flexdp._core.enclosure import exp_at_least, exp_below
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import thousands
+from flexdp.distribution import Distribution
 from flexdp.errors import CertificateError, InputError
 
 __all__ = ["LARGEST_DECAY", "Decay", "DecayEvidence", "check_depth", "decay", "prove_decay"]
@@ -255,6 +256,10 @@ class Decay:
             g(loss).
         """
         return self._weights[min(loss, self._depth)]
+
+    def law(self, losses: Sequence[int]) -> Distribution:
+        """Return the law of a choice among candidates of these losses and equal prior weights, by their places."""
+        return Distribution.weighted({i: self.weight(integer("losses", x, at_least=0)) for i, x in enumerate(losses)})
 
     def certify(self) -> DecayEvidence:
         """Prove the claim (ε, 0) in integer arithmetic and return the evidence.

@@ -16,10 +16,10 @@ from flexdp._core.exact import exact_text
 from flexdp._release.asking import ends_of, scale_of
 from flexdp._release.automatic import AutoBudget, steps_of
 from flexdp.buckets.exact import Exact
+from flexdp.mechanisms.program import Draw, Program, run
 from flexdp.planning.options import percent
 from flexdp.planning.trials import Sample, trial_bits
 from flexdp.sharp.automatic import Automatic, DroppedBars, choose_buckets
-from flexdp.sharp.program import Draw, Program, run
 from flexdp.sharp.ranks import Reply, Request
 from flexdp.sharp.scale import Scale
 

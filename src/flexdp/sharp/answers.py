@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from flexdp.mechanisms.program import Draw, Program
 from flexdp.noise.exponential import Decay, check_depth
 from flexdp.sharp.count import NoisyCount
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import EVERYTHING, Near, Reply, Request, Span
 from flexdp.sharp.rules import RULES, Rules
@@ -103,7 +103,7 @@ def ask(
     Returns
     -------
     generator
-        To be run by :func:`flexdp.sharp.program.run`.
+        To be run by :func:`flexdp.mechanisms.program.run`.
 
     Raises
     ------

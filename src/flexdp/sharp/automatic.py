@@ -11,11 +11,13 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
 
+from flexdp.distribution import Independent
+from flexdp.mechanisms.program import Draw, Program
 from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.exponential import Decay, check_depth
@@ -23,7 +25,6 @@ from flexdp.noise.table import LARGEST_REACH, smallest_reach
 from flexdp.sharp.answers import Answered, ask_several
 from flexdp.sharp.count import NoisyCount
 from flexdp.sharp.edges import edges_of
-from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.ranks import EVERYTHING, Reply, Request, Span
 from flexdp.sharp.rules import RULES, Rules
 from flexdp.sharp.scale import Scale
@@ -98,33 +99,14 @@ class DroppedBars:
         drops = self.noise._draw(len(counts), bits.source)
         return tuple(np.maximum(np.asarray(counts, dtype=np.int64) - drops, 0).tolist())
 
-    def law(self, counts: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
-        """Return the exact law of a few small bars.
-
-        Parameters
-        ----------
-        counts : sequence of int
-            The records in each bucket.
-
-        Returns
-        -------
-        dict
-        """
+    def law(self, counts: Sequence[int]) -> Independent:
+        """Return the exact law of the bars, each by itself."""
         noise = self.noise
-        each = []
-        for count in counts:
-            left: dict[int, Fraction] = {}
-            for drop, weight in enumerate(noise.weights):
-                kept = max(0, count - drop)
-                left[kept] = left.get(kept, Fraction(0)) + Fraction(weight, 1 << noise.bits)
-            each.append(left)
-        law: dict[tuple[int, ...], Fraction] = {}
-        for bars in product(*each):
-            chance = Fraction(1)
-            for bar, left in zip(bars, each, strict=True):
-                chance *= left[bar]
-            law[bars] = chance
-        return law
+        return Independent({place: noise.law(count) for place, count in enumerate(counts)}, _in_order)
+
+
+def _in_order(parts: dict[int, int]) -> tuple[int, ...]:
+    return tuple(parts.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +165,7 @@ def automatic_buckets(epsilon: Fraction, delta: Fraction, scale: Scale, **option
     Returns
     -------
     generator
-        To be run by :func:`flexdp.sharp.program.run`.
+        To be run by :func:`flexdp.mechanisms.program.run`.
 
     Raises
     ------
@@ -238,7 +220,7 @@ def choose_buckets(
     Returns
     -------
     generator
-        To be run by :func:`flexdp.sharp.program.run`.
+        To be run by :func:`flexdp.mechanisms.program.run`.
 
     Raises
     ------

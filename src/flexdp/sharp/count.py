@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 
+from flexdp.distribution import GeometricLaw, Independent
 from flexdp.noise.bits import Bits
 from flexdp.noise.geometric import two_sided_geometric
-from flexdp.sharp.exponentials import exp_minus
 
 __all__ = ["NoisyCount", "TwoSums"]
 
@@ -31,8 +29,8 @@ class NoisyCount:
 
     Examples
     --------
-    >>> law = NoisyCount(epsilon=Fraction(1)).law(5, range(-40, 51))
-    >>> round(float(law[5]), 6), abs(float(sum(law.values())) - 1) < 1e-15
+    >>> law = NoisyCount(epsilon=Fraction(1)).law(5).listed(range(-40, 51))
+    >>> round(float(law.masses[5]), 6), law.missing < 1e-15
     (0.462117, True)
     """
 
@@ -55,22 +53,9 @@ class NoisyCount:
         """
         return count + two_sided_geometric(self.epsilon / self.sensitivity, bits)
 
-    def law(self, count: int, outcomes: Iterable[int]) -> dict[int, Fraction]:
-        """Return the probability of each of some outcomes, to 118 bits.
-
-        Parameters
-        ----------
-        count : int
-            The private number.
-        outcomes : iterable of int
-            The outcomes.
-
-        Returns
-        -------
-        dict
-        """
-        r = exp_minus(self.epsilon / self.sensitivity)
-        return {outcome: (1 - r) / (1 + r) * r ** abs(outcome - count) for outcome in outcomes}
+    def law(self, count: int) -> GeometricLaw:
+        """Return the law of the noisy count."""
+        return GeometricLaw(count, self.epsilon / self.sensitivity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,20 +94,11 @@ class TwoSums:
         each = NoisyCount(epsilon=self.epsilon, sensitivity=self.cells)
         return each.draw(sums[0], bits), each.draw(sums[1], bits)
 
-    def law(self, sums: tuple[int, int], outcomes: Iterable[int]) -> dict[tuple[int, int], Fraction]:
-        """Return the probability of each pair of some outcomes, to 118 bits.
+    def law(self, sums: tuple[int, int]) -> Independent:
+        """Return the law of both noisy sums."""
+        rate = self.epsilon / self.cells
+        return Independent({place: GeometricLaw(total, rate) for place, total in enumerate(sums)}, _in_order)
 
-        Parameters
-        ----------
-        sums : pair of int
-            The private sums.
-        outcomes : iterable of int
-            The outcomes of each.
 
-        Returns
-        -------
-        dict
-        """
-        each, shown = NoisyCount(epsilon=self.epsilon, sensitivity=self.cells), tuple(outcomes)
-        one, other = each.law(sums[0], shown), each.law(sums[1], shown)
-        return {(a, b): one[a] * other[b] for a, b in product(shown, shown)}
+def _in_order(parts: dict[int, int]) -> tuple[int, ...]:
+    return tuple(parts.values())

@@ -31,6 +31,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from flexdp.distribution import Distribution
 from flexdp.noise.bits import Bits
 from flexdp.noise.geometric import first_bernoulli_exp, geometric
 from flexdp.sharp.exponentials import exp_minus
@@ -42,6 +43,7 @@ __all__ = ["Ladder", "outermost"]
 _LARGEST = 2**62  # totals beyond it are Python's integers
 _NATS = 70  # over 70/ε_R records the chance to stop falls by a factor of e^70
 _HALF = Fraction(1, 2)
+_RELATIVE = Fraction(1, 2**118)  # of exp_minus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +114,17 @@ class Ladder:
         stopped = first_bernoulli_exp([count + least for count in beyond], of_rungs, bits)
         return len(beyond) - 1 if stopped is None else stopped
 
-    def law(self, beyond: Sequence[int], ratio: Fraction | None = None) -> dict[int, Fraction]:
+    def law(self, beyond: Sequence[int]) -> Distribution:
+        """Return the law of the place of the chosen rung, with a bound on what rounded exponentials cost.
+
+        A geometric law of ratio r changes by at most 2Δ/(1 − r) in all if r changes by Δ; there is one for each rung
+        and one for the threshold.
+        """
+        r = exp_minus(min(self.rates))
+        error = (len(self.rungs) + 1) * 2 * r * _RELATIVE / (1 - r)
+        return Distribution(self.chances(beyond), error)
+
+    def chances(self, beyond: Sequence[int], ratio: Fraction | None = None) -> dict[int, Fraction]:
         """Return the probability of every rung.
 
         Parameters

@@ -12,12 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from flexdp.mechanisms.program import Draw, Program
 from flexdp.noise.exponential import Decay, check_depth
 from flexdp.sharp.answers import find_anchor, widest_anchor
 from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.exponentials import log_above
 from flexdp.sharp.ladder import Ladder, outermost
-from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.ranks import EVERYTHING, Reply, Request, Tally
 from flexdp.sharp.rules import RULES, Rules
 from flexdp.sharp.scale import Scale
@@ -163,7 +163,7 @@ def mean_between(low: int, high: int, epsilon: Fraction, scale: Scale) -> Progra
     Returns
     -------
     generator
-        To be run by :func:`flexdp.sharp.program.run`.
+        To be run by :func:`flexdp.mechanisms.program.run`.
     """
     tally = steps_between(low, high)
     reply: Reply = yield Request(tallies=(tally,))
@@ -191,7 +191,7 @@ def ask_mean(
     Returns
     -------
     generator
-        To be run by :func:`flexdp.sharp.program.run`.
+        To be run by :func:`flexdp.mechanisms.program.run`.
 
     Raises
     ------

@@ -20,11 +20,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from operator import sub
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexdp.distribution import Distribution, Law, point
+from flexdp.divergence import Pair
 from flexdp.errors import DataError
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import Decay, decay
@@ -32,7 +35,7 @@ from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Listed, Prior
 from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Window
 
-__all__ = ["ExponentialQuantile", "Segment"]
+__all__ = ["Choice", "ExponentialQuantile", "Segment"]
 
 _NEAR = (0, 1, 2, 3, 6, 12, 24)  # where blocks begin, in losses over which g falls by a factor of two
 _FAR = 4  # the length of all others
@@ -45,6 +48,45 @@ class Segment:
     low: int | None
     high: int | None
     weight: int
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Law):
+    """Pr[t] ∝ prior(t) × the weight of its segment; None if no segment holds a candidate."""
+
+    prior: Prior
+    segments: tuple[Segment, ...]
+
+    def listed(self, shown: Sequence[int] = ()) -> Distribution:  # noqa: ARG002  (all candidates are shown)
+        """List the candidates of a prior that is a short list."""
+        assert isinstance(self.prior, Listed), "only a short list of candidates can be enumerated"
+        weights: dict[int | None, int] = {}
+        for segment in self.segments:
+            for candidate, weight in zip(self.prior.candidates, self.prior.weights, strict=True):
+                above = segment.low is None or segment.low <= candidate
+                if above and (segment.high is None or candidate < segment.high):
+                    weights[candidate] = weights.get(candidate, 0) + weight * segment.weight
+        return Distribution.weighted(weights) if sum(weights.values()) else point(None)
+
+    def beside(self, other: Law, name: Any = None) -> list[Pair]:
+        """Compare the parts between all cuts of both: within a part the ratio of both laws is fixed."""
+        if not isinstance(other, Choice):
+            return self.listed().beside(other, name)
+        both = (*self.segments, *other.segments)
+        cuts = sorted({cut for each in both for cut in (each.low, each.high) if cut is not None})
+        return self._on_parts(cuts).beside(other._on_parts(cuts), name)
+
+    def _on_parts(self, cuts: Sequence[int]) -> Distribution:
+        weights: dict[Any, int] = {}
+        for segment in self.segments:
+            low, high = segment.low, segment.high
+            inner = [c for c in cuts if (low is None or c > low) and (high is None or c < high)]
+            for start, end in pairwise([low, *inner, high]):
+                before = 0 if start is None else self.prior.before(start)
+                mass = (self.prior.total if end is None else self.prior.before(end)) - before
+                if mass:
+                    weights[start, end] = weights.get((start, end), 0) + mass * segment.weight
+        return Distribution.weighted(weights) if weights else point(None)
 
 
 class _Block(NamedTuple):
@@ -270,30 +312,13 @@ class ExponentialQuantile:
         """Records that are wanted beyond the edge and are not there; 0 without an edge."""
         return 0 if self.edge is None else max(0, abs(self.goal.offset) - window.total)
 
-    def law(self, window: Window) -> dict[int | None, Fraction]:
-        """Return the exact probability of every candidate; the prior must be a short list.
+    def law(self, window: Window) -> Choice:
+        """Return the exact law of the choice."""
+        return Choice(self.prior, tuple(self.segments(window)))
 
-        Parameters
-        ----------
-        window : Window
-            As :attr:`near` asks for.
-
-        Returns
-        -------
-        dict
-            Probability by candidate in units, or ``{None: 1}`` if the span holds none.
-        """
-        assert isinstance(self.prior, Listed), "only a short list of candidates can be enumerated"
-        weights: dict[int | None, int] = {}
-        for segment in self.segments(window):
-            for candidate, weight in zip(self.prior.candidates, self.prior.weights, strict=True):
-                above = segment.low is None or segment.low <= candidate
-                if above and (segment.high is None or candidate < segment.high):
-                    weights[candidate] = weights.get(candidate, 0) + weight * segment.weight
-        total = sum(weights.values())
-        if not total:
-            return {None: Fraction(1)}
-        return {candidate: Fraction(weight, total) for candidate, weight in weights.items()}
+    def chances(self, window: Window) -> dict[int | None, Fraction]:
+        """Return the exact probability of every candidate in units, None if there is none; the prior must be listed."""
+        return dict(self.law(window).listed().masses)
 
     def _check(self, window: Window) -> None:
         """Refuse a window that cannot be the one that was asked for; no engine of ours returns one.

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.scale import Scale
+from flexdp.sharp.scale import INTEGERS, Scale
 
 __all__ = ["EVERYTHING", "Near", "Ranks", "Reply", "Request", "Span", "Tally", "Window"]
 
@@ -179,6 +179,16 @@ class Request:
     likely: tuple[Near, ...] = ()
     tallies: tuple[Tally, ...] = ()
     enough: int | None = None
+
+    def blank(self, records: int) -> Reply:
+        """Return a reply of the right shape that says nothing, as of so many records below all cuts."""
+        none, zero = np.empty(0), np.empty(0, dtype=np.int64)
+        return Reply(
+            total=records,
+            before=[records] * len(self.cuts),
+            windows=[Window(INTEGERS, none, zero, zero, records) for _ in self.windows],
+            tallies=[0] * len(self.tallies),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 
+from flexdp.mechanisms.program import Draw, Program
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder, outermost
-from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Near, Reply, Request, Span
 from flexdp.sharp.rules import Rules

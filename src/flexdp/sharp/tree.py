@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 
+from flexdp.mechanisms.program import Draw, Program
 from flexdp.noise.exponential import Decay
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder, outermost
 from flexdp.sharp.prior import Prior, around, between, universal
-from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import EVERYTHING, Near, Reply, Request, Span
 from flexdp.sharp.rungs import single_rungs
