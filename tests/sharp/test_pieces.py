@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flexdp._core.faults import FaultError
@@ -91,6 +91,7 @@ class Engine:
     st.lists(REQUESTS, min_size=1, max_size=4),
     st.integers(1, 30),
 )
+@example([0, 1], 2, [Request(windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=0, span=Span(high=1)),))], 30)
 def test_replies_are_those_of_the_sorted_column(
     data: list[int], width: int, requests: list[Request], crowded: int
 ) -> None:

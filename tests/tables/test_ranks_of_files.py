@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from _support.work import noted
 
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
@@ -29,6 +30,7 @@ from flexdp.sharp.scale import INTEGERS, NUMBERS
 from flexdp.tables import Axis, Counting, open_table
 from flexdp.tables import ranks as ranks_module
 from flexdp.tables.ranks import open_ranks, rank_query_of
+from flexdp.tables.sql import rank_query as rank_query_module
 
 NUMBERS_READ = [3.5, -2.0, 3.5, 1e-40, 1e300, 7.25, 0.0, -0.0]
 WANTED = Request(
@@ -98,6 +100,51 @@ def test_parquet_whose_statistics_leave_nan_out(tmp_path: Path, dtype: str) -> N
     wanted = Request(cuts=(NUMBERS.units(2.0), NUMBERS.limit + 1), tallies=(Tally(low=0, step=NUMBERS.one, cells=9),))
     reply = fetched(str(tmp_path / "x.parquet"), "x", wanted)
     assert (reply.total, list(reply.before), list(reply.tallies)) == (1200, [400, 1200], [2400])
+
+
+def test_only_what_is_read_cheaply_is_not_copied(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers in Parquet files are read again by each statement; filtered, bounded or text cells are copied once."""
+    columns = {"x": NUMBERS_READ, "i": list(range(8)), "t": list(map(str, NUMBERS_READ))}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    copies = {}
+    for name, column, parameters in (
+        ("numbers", "x", {}),
+        ("integers", "i", {}),
+        ("filtered", "x", {"where": "i >= 0"}),
+        ("bounded", "x", {"bounds": (-2, 8)}),
+        ("computed", "y", {"derive": {"y": "x * 2"}}),
+    ):
+        with noted(monkeypatch) as work:
+            assert fetched(str(tmp_path / "x.parquet"), column, **parameters).total in (7, 8)
+        copies[name] = work.copies
+    once = 0 if way == "sorted" else 1
+    assert copies == {"numbers": 0, "integers": 0, "filtered": once, "bounded": once, "computed": once}
+
+
+def test_files_that_change_between_two_statements(tmp_path: Path, way: str) -> None:
+    """What is not copied is the same in all statements, or nothing is released."""
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": [float(value) for value in range(5000)]}), path)
+    question = prepare(str(path), "x", width=1).questions[0]
+    with pytest.raises(DataError), open_ranks(question.table, question.counting) as ranks:
+        assert ranks.fetch(Request(cuts=(NUMBERS.units(17.0),))).total == 5000
+        pq.write_table(pa.table({"x": [float(value) for value in range(5001)]}), path)
+        if way == "sorted":
+            ranks.fetch(Request(cuts=(NUMBERS.units(18.0),)))  # from memory; the end of the session notices
+        else:
+            ranks.fetch(Request(windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=5),)))
+
+
+def test_more_records_than_are_sorted_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of rows is known without reading them, so that no value is fetched in vain."""
+    pq.write_table(pa.table({"x": [float(value) for value in range(5000)]}), tmp_path / "x.parquet")
+    monkeypatch.setattr(ranks_module, "SORTED_AT_MOST", 4999)
+    monkeypatch.setattr(ranks_module, "FEW", 100)
+    monkeypatch.setattr(rank_query_module, "CELL_BITS", 5)
+    for source in (str(tmp_path / "x.parquet"), pa.table({"x": [float(value) for value in range(5000)]})):
+        with noted(monkeypatch) as work:
+            assert fetched(source, "x", Request(cuts=(7,), enough=0)).total == 5000
+        assert 0 < work.rows < 1000
 
 
 def test_frames_and_arrays() -> None:

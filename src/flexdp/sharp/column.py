@@ -37,7 +37,7 @@ from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
 __all__ = ["CROWDED", "EXACT_TALLY", "Column", "Pieces", "Records", "array_of", "native", "places_on"]
 
-CROWDED = 1 << 14  # records of a piece that is split before its values are listed
+CROWDED = 1 << 15  # records of a piece that is split before its values are listed
 EXACT_TALLY = 2**61  # ladders of integers that end before it are computed in integers, others in doubles
 _LARGEST = 2**63 - 1
 _CHUNK = 1 << 16  # values of which a tally is computed at once, which fit the cache
@@ -308,7 +308,7 @@ class Column:
         ends = list(zip(place.tolist(), inside.tolist(), strict=True))
         first = (0, False) if low is None else ends[0]
         last = (len(self._low), False) if high is None else ends[-1]
-        last = max(first, last, key=lambda end: end[0])
+        last = max(first, last)  # of an empty span; an end that divides the first piece is later than its start
         return (first[0], last[0]), (first[1], last[1])
 
     def _window(self, near: Near) -> Window:

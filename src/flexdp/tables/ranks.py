@@ -151,7 +151,9 @@ def open_ranks(source: Source, counting: Counting) -> Iterator[GroupedRanks]:
     with _entered(source.session([exact], copies=True)) as session:
         query, records = source.ranked(exact, session.rows, session.looked)
         few = _sorted_at_once(query, records, session) if source.reads_twice else None
-        if few is None:
+        if few is None and source.stays and query.reads_cheaply:
+            query = query.in_place(records)
+        elif few is None:
             session.keep(session.rows, query.copied(records))
             few = None if source.reads_twice else _sorted_at_once(query, None, session)
         yield few or _Copied(query, session)
@@ -160,6 +162,8 @@ def open_ranks(source: Source, counting: Counting) -> Iterator[GroupedRanks]:
 def _sorted_at_once(query: RankQuery, records: str | None, session: Session) -> _Sorted | None:
     """Return a column of few records, whose values are fetched within this process, as they are read or copied."""
     if not session.in_process or query.counting.groups or query.wide:
+        return None
+    if records is not None and query.reads_cheaply and session.ask(query.total)[0][0] > SORTED_AT_MOST:
         return None
     found = session.columns(query.every_value(records, SORTED_AT_MOST), ["v"])["v"]
     if len(found) > SORTED_AT_MOST:

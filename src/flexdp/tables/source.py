@@ -59,6 +59,11 @@ class Source(ABC):
         return True
 
     @property
+    def stays(self) -> bool:
+        """True if every statement of a session reads the same records, without a copy."""
+        return False
+
+    @property
     @abstractmethod
     def dialect(self) -> Dialect:
         """The SQL that the source is queried in."""

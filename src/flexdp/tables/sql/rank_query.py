@@ -32,7 +32,7 @@ from flexdp.tables.where import test_sql
 
 __all__ = ["CELL_BITS", "NAMED", "PARTS", "RankQuery", "exactly", "ranked", "scale_of"]
 
-CELL_BITS = 14
+CELL_BITS = 13
 PARTS = 1 << 10  # into which a crowded piece is split
 NAMED = 1 << 5  # records from which on a group that is not known is fetched with its key
 _LARGEST, _TINY = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
@@ -55,7 +55,7 @@ def ranked(
 ) -> tuple[RankQuery, str]:
     """Return the statements about a column of a source, and the query of the records that count."""
     read = with_derived(read, dialect)
-    query = RankQuery(dialect, counting, wide_values(counting, read), rows, looked)
+    query = RankQuery(dialect, counting, wide_values(counting, read), rows, looked, source)
     axis = counting.values[0]
     reading = read(axis.column, axis.kind)
     if query.tested_later:
@@ -77,6 +77,21 @@ class RankQuery:
     wide: bool
     rows: str
     looked: str
+    source: str  # as it stands in FROM
+    tested: bool = False
+
+    def in_place(self, records: str) -> RankQuery:
+        """Return the same statements about records that are read again by each, and never copied."""
+        copied = self.copied(records)
+        test = f" WHERE {self.dialect.finite('b0')}" if self.tested_later else ""
+        return replace(self, rows=f"({copied}{test}) AS records", tested=True)
+
+    @property
+    def reads_cheaply(self) -> bool:
+        """True if reading the records costs less than copying them: the cells are numbers or dates, and all count."""
+        column = self.counting.values[0].column
+        typed = column.kind not in (None, "text") and column.derived is None
+        return typed and self.alone and self.counting.where is None
 
     @property
     def scale(self) -> Scale:
@@ -90,7 +105,7 @@ class RankQuery:
         Hiding numbers from an engine that trusts the statistics of files, so that it tests them all, costs more than
         copying them. The engine knows its own copy better.
         """
-        return self.alone and self.dialect.trusts_statistics and self.scale is NUMBERS
+        return self.alone and self.dialect.trusts_statistics and self.scale is NUMBERS and not self.tested
 
     @property
     def alone(self) -> bool:
@@ -206,6 +221,11 @@ class RankQuery:
         inner = f"SELECT {self._groups()}{search('v', starts)} AS bucket FROM {self.rows}{self._where(())}"
         counted = f"SELECT {keys}, count(*) AS records FROM ({inner}) AS k GROUP BY {keys}"
         return f"SELECT {', '.join([*shown, 'bucket'])}, records FROM ({counted}) AS g"
+
+    @property
+    def total(self) -> str:
+        """The statement that counts all rows of the source, whatever they hold; engines know it without reading."""
+        return f"SELECT count(*) AS n FROM {self.source}"
 
     def every_value(self, records: str | None, most: int) -> str:
         """Return the statement that fetches the values of a column without groups, as they are read or from the copy.

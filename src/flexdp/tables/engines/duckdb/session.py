@@ -139,6 +139,7 @@ def connection(*, texts: bool = False, memory: str | None = None, own: bool = Fa
     kept = _KEPT.get()
     if kept is None or texts or own:
         with _engine(allowed, texts=texts) as con:
+            _show_no_progress(con)
             yield con
         return
     if not kept.engine:
@@ -152,12 +153,16 @@ def connection(*, texts: bool = False, memory: str | None = None, own: bool = Fa
             _check_memory(allowed)
             con.execute(f"SET memory_limit = '{allowed}'")
             kept.limits.append(allowed)
-        for setting in _PROGRESS:
-            _turn_off(con.execute, setting)
+        _show_no_progress(con)
         yield con
     finally:
         with suppress(duckdb.Error):  # still busy
             con.close()
+
+
+def _show_no_progress(con: Any) -> None:
+    for setting in _PROGRESS:
+        _turn_off(con.execute, setting)
 
 
 @contextmanager
@@ -168,8 +173,6 @@ def _engine(allowed: str, *, texts: bool = False) -> Iterator[Any]:
     with inside_release(), _spilling() as spill:
         con = duckdb.connect(":memory:", config={**_SETTINGS, "memory_limit": allowed, "temp_directory": spill})
         try:
-            for setting in _PROGRESS:
-                _turn_off(con.execute, setting)
             if texts:
                 con.execute("SET disable_parquet_prefetching = true")
             yield con
