@@ -243,11 +243,13 @@ class Adaptive:
 
     Examples
     --------
-    >>> from flexdp.distribution import GeometricLaw
+    >>> from flexdp.sharp.column import Column
     >>> from flexdp.sharp.count import NoisyCount
+    >>> from flexdp.sharp.ranks import Request
     >>> def program():
-    ...     return (yield Draw(NoisyCount(epsilon=Fraction(1)), 3, "records"))
-    >>> law = Adaptive(program, Fraction(1), shown=[3, 4]).law(None)
+    ...     reply = yield Request()
+    ...     return (yield Draw(NoisyCount(epsilon=Fraction(1)), reply.total, "records"))
+    >>> law = Adaptive(program, Fraction(1), shown=[3, 4], read=Column.from_values).law([2, 2, 5])
     >>> [(outcomes, round(float(p), 3)) for outcomes, p in law.masses.items()]
     [((4,), 0.17), ((3,), 0.462)]
     >>> replay(program(), lambda step: 7)

@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexdp.distribution import Distribution, point
 from flexdp.errors import DataError
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import Decay, decay
@@ -268,19 +269,8 @@ class Cut:
             Segment(start, end, table.weight(loss)) for (start, end), loss in zip(pairwise(cuts), losses, strict=True)
         ]
 
-    def law(self, window: Window) -> dict[int | None, Fraction]:
-        """Return the exact probability of every position; the prior must be a short list.
-
-        Parameters
-        ----------
-        window : Window
-            As for :meth:`draw`.
-
-        Returns
-        -------
-        dict
-            Probability by position, or ``{None: 1}`` if there is no candidate.
-        """
+    def law(self, window: Window) -> Distribution:
+        """Return the exact law of the position, None where there is no candidate; the prior must be a short list."""
         assert isinstance(self.prior, Listed), "only a short list of candidates can be enumerated"
         weights: dict[int | None, int] = {}
         for segment in self.segments(window):
@@ -289,10 +279,7 @@ class Cut:
                     inside = segment.low is None or segment.low <= position
                     if inside and (segment.high is None or position < segment.high):
                         weights[position] = weight * segment.weight
-        total = sum(weights.values())
-        if not total:
-            return {None: Fraction(1)}
-        return {position: Fraction(weight, total) for position, weight in sorted(weights.items())}
+        return Distribution.weighted(weights) if sum(weights.values()) else point(None)
 
     def _check(self, window: Window) -> None:
         """Refuse a window that cannot be the one that was asked for; no engine of ours returns one.

@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 
+from flexdp.mechanisms.program import Draw, Program
 from flexdp.noise.exponential import Decay
 from flexdp.sharp.cut import SHARES, Cut
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Mixture, Prior, around, between, universal
-from flexdp.sharp.program import Draw, Program
 from flexdp.sharp.ranks import EVERYTHING, Near, Reply, Request, Span
 from flexdp.sharp.scale import Scale
 
