@@ -9,7 +9,6 @@ Run it with: python examples/own_mechanism.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
@@ -23,7 +22,6 @@ from flexdp.mechanisms import HISTOGRAMS, Bucketing, Dropping, Mechanism, ReadOf
 from flexdp.statistics import Max
 
 
-@dataclass(frozen=True)
 class Capped(Mechanism):
     """Values above ``cap`` count as ``cap``."""
 

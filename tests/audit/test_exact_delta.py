@@ -234,7 +234,7 @@ def test_laplace_has_its_closed_form() -> None:
     assert float(found) == pytest.approx(1 - math.exp(-1), rel=1e-12) and found.lower < found
     assert exact_delta(Laplace(sensitivity=1, epsilon=1), 0, 1, 1) == 0
     chain = Bucketing(width=2) >> Laplace(Max(), sensitivity=1, epsilon=1)
-    assert exact_delta(chain, {0: 1, 2.5: 1}, {0: 1, 5.5: 1}, 1) == exact_delta(chain.parts[1], {3: 1}, {5: 1}, 1) > 0
+    assert exact_delta(chain, {0: 1, 2.5: 1}, {0: 1, 5.5: 1}, 1) == exact_delta(chain.steps[1], {3: 1}, {5: 1}, 1) > 0
     # By integration over a fine lattice.
     grid = np.linspace(-40, 43, 1_000_001)
     one, other = (np.exp(-np.abs(grid - centre)) / 2 * (grid[1] - grid[0]) for centre in (0, 3))

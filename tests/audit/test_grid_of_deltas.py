@@ -43,7 +43,7 @@ def cases() -> Iterator[tuple[Mechanism, Any, Any, str]]:
     source = random.Random(5)
     for mechanism in MECHANISMS:
         for _ in range(6):
-            x = {key: source.randint(1, 9 if len(mechanism.parts) > 1 else 40) for key in range(3)}
+            x = {key: source.randint(1, 9 if len(mechanism.steps) > 1 else 40) for key in range(3)}
             key = source.choice(list(x))
             y = {k: count - (k == key) for k, count in x.items()}
             for epsilon in EPSILONS:

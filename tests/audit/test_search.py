@@ -227,7 +227,7 @@ def test_a_reach_that_the_data_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Dropping.thin
 
     def faulty(self: Dropping, private: Any) -> Any:
-        given = {**self.parameters(), "delta": self.delta / max(1, len(private))}
+        given = {**self.arguments(), "delta": self.delta / max(1, len(private))}
         return real(Dropping(**given), private)
 
     monkeypatch.setattr(Dropping, "thin", faulty)

@@ -56,7 +56,6 @@ NOISE_FOR_BARS = DropNoise(1, "0.1")
 CHANCES_FOR_BARS = [float(Fraction(weight, 1 << NOISE_FOR_BARS.bits)) for weight in NOISE_FOR_BARS.weights]
 
 
-@dataclass(frozen=True)
 class Own(Mechanism):
     """A user's mechanism whose declarations are fields."""
 
@@ -73,7 +72,6 @@ class Own(Mechanism):
     identity: bool = False
 
 
-@dataclass(frozen=True)
 class Renamed(Wrapper):
     """A chain that is one step of another."""
 
@@ -151,7 +149,6 @@ def jittering() -> Own:
     )
 
 
-@dataclass(frozen=True)
 class Nibbling(Mechanism):
     """Every bucket loses a record, or none: one that leaves records out, and declares how many are left."""
 
@@ -177,7 +174,6 @@ class Nibbling(Mechanism):
         return max(0, known.records_at_least - known.bars)
 
 
-@dataclass(frozen=True)
 class Hiding(Mechanism):
     """Everything, or nothing: private with δ = 0.7, whatever ε, and for one record alone."""
 
@@ -355,7 +351,7 @@ def test_what_a_bucket_loses_is_not_carried_through_a_step_that_splits_it(
     first: Own, law: Callable[[Bars], Law], function: Callable[[Bars], Bars], near: float, x: Bars
 ) -> None:
     """Each of these, declared to keep bars, would say what its exact law contradicts; undeclared, nothing is said."""
-    noise = Dropping(noise=NOISE_FOR_BARS)
+    noise = Dropping(NOISE_FOR_BARS.epsilon, NOISE_FOR_BARS.delta)
     outcomes: Law = {}
     for value, chance in law(x).items():
         for y, share in _thinned(dict(value), CHANCES_FOR_BARS).items():
@@ -605,7 +601,7 @@ STEPS = [
         _sure(lambda x: _cells(x, drop=True)),
         keeps=lambda key: 0 <= key <= 8,
     ),
-    Step(Dropping(noise=NOISE), _losing(CHANCES), protects=1, random=True),
+    Step(Dropping(NOISE.epsilon, NOISE.delta), _losing(CHANCES), protects=1, random=True),
     Step(filtering(), _sure(low), keeps=lambda key: key < LIMIT),
     Step(spreading(), _sure(spread)),
     Step(jittering(), _jittered, random=True),

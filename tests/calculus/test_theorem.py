@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -122,7 +121,6 @@ def test_where_an_error_has_no_bound_it_is_a_distance_moved() -> None:
     assert (found.alpha, found.moved, found.beta) == (0.01, 0, 2.5)
 
 
-@dataclass(frozen=True)
 class Step(Mechanism):
     """A step with whatever declarations a test needs."""
 
@@ -240,7 +238,6 @@ def test_built_in_mechanisms_declare_what_is_computed() -> None:
         check_declared(shift, range(3), distortion=Discrete(), known=Known(gamma=Fraction(1, 10)))
 
 
-@dataclass(frozen=True)
 class Wrong(Mechanism):
     """Half of what it does is declared wrongly."""
 
@@ -327,7 +324,6 @@ def test_dropping_is_what_it_declares_on_a_small_space() -> None:
 # --- buckets that are kept ---
 
 
-@dataclass(frozen=True)
 class Keeping(Mechanism):
     """A step that is said to keep the records of a bucket together."""
 

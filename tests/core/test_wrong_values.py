@@ -552,7 +552,7 @@ def theory() -> dict[str, Call]:
             mechanisms.BucketHistogram,
             {"alpha": 0.1, "beta": 1, "epsilon": 1, "bounds": (0, 10), "records_at_least": 10_000, "dimensions": 1},
         ),
-        "Dropping": Call(mechanisms.Dropping, {**RIGHT, "noise": None, "dimensions": 1, "certify": None, **unit}),
+        "Dropping": Call(mechanisms.Dropping, {**RIGHT, "dimensions": 1, "certify": None, **unit}),
         "Dropping.thin": Call(DROPPING.thin, {"private": KeyedHistogram([[1, 2]], [30, 40])}),
         "Chain": Call(mechanisms.Chain, {"parts": [BUCKETING, DROPPING]}),
         "Known": Call(mechanisms.Known, {"records_at_least": 10, "bars": 3, "gamma": 0}),

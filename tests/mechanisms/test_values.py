@@ -7,7 +7,7 @@ import datetime
 import json
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from typing import Any
 
@@ -102,7 +102,7 @@ def test_different_parameters_make_different_values() -> None:
 
 
 def test_numbers_are_taken_exactly_however_they_are_written() -> None:
-    for same in (Dropping(1.0, 1e-6), Dropping("1", Fraction(1, 10**6)), Dropping(noise=DropNoise(1, "0.000001"))):
+    for same in (Dropping(1.0, 1e-6), Dropping("1", Fraction(1, 10**6))):
         assert same == Dropping(epsilon=1, delta="1e-6")
     assert Bucketing(width=5, bounds=[0, 120]) == Bucketing(width="5.0", bounds=(Fraction(0), 120.0))
     assert Dropping(0.1, 1e-6) == Dropping("1/10", 1e-6) != Dropping(0.1 + 1e-17 + 1e-16, 1e-6)
@@ -130,7 +130,7 @@ def test_the_parts_of_a_chain_are_visible() -> None:
     a, b, c = Bucketing(width=5), Dropping(1, "1e-6"), ReadOff(Max())
     chain = (a >> b) >> c
     assert isinstance(chain, Chain) and chain == a >> (b >> c) == Chain([a, b, c]) == Chain([a, b >> c])
-    assert list(chain) == [a, b, c] == list(chain.parts) and len(chain) == 3 and a.parts == (a,)
+    assert list(chain) == [a, b, c] == list(chain.parts) == list(chain.steps) and len(chain) == 3 and a.steps == (a,)
     assert isinstance(chain.parts[1], Dropping) and chain.parts[1].max_drop == 27
     with pytest.raises(InputError, match="parts must be a list"):
         Chain([])
@@ -142,14 +142,14 @@ RIGHT = json.loads((Bucketing(width=5, bounds=(0, 120)) >> Dropping(1, "1e-6") >
 
 
 def _mutations() -> list[str]:
-    part: dict[str, Any] = {"mechanism": "Dropping", "parameters": {"epsilon": 1, "delta": "1e-06"}}
-    schema = {"schema": "flexdp.mechanism/1"}
-    with_parameters = lambda **given: {**schema, "mechanism": "Dropping", "parameters": given}  # noqa: E731
+    part: dict[str, Any] = {"kind": "Dropping", "given": {"epsilon": 1, "delta": "1e-06"}}
+    schema = {"schema": "flexdp.value/1"}
+    with_parameters = lambda **given: {**schema, "kind": "Dropping", "given": given}  # noqa: E731
     wrong = [
         None, 1, "x", [], {}, schema, part, {**schema, **part, "more": 1}, {"schema": "flexdp.release/2", **part},
-        {**schema, "mechanism": "object", "parameters": {}}, {**schema, "mechanism": "Mechanism", "parameters": {}},
-        {**schema, "mechanism": "Wrapper", "parameters": {}}, {**schema, "mechanism": ["Dropping"], "parameters": {}},
-        {**schema, "mechanism": "Dropping", "parameters": []}, {**schema, "mechanism": "Dropping"},
+        {**schema, "kind": "object", "given": {}}, {**schema, "kind": "Mechanism", "given": {}},
+        {**schema, "kind": "Wrapper", "given": {}}, {**schema, "kind": ["Dropping"], "given": {}},
+        {**schema, "kind": "Dropping", "given": []}, {**schema, "kind": "Dropping"},
         with_parameters(), with_parameters(epsilon=1), with_parameters(epsilon=1, delta="1e-06", salt=3),
         with_parameters(epsilon=1, delta=0), with_parameters(epsilon="1e-9", delta="1e-30"),
         with_parameters(epsilon=True, delta="1e-06"), with_parameters(epsilon=[1], delta="1e-06"),
@@ -157,27 +157,27 @@ def _mutations() -> list[str]:
         with_parameters(epsilon=1, delta="1e-06", max_buckets_per_unit=10**400),
         with_parameters(epsilon={"fraction": "1/0"}, delta="1e-06"),
         with_parameters(epsilon={"fraction": [1]}, delta="1e-06"),
-        with_parameters(epsilon={"mechanism": "Dropping", "parameters": {}}, delta="1e-06"),
-        {**schema, "mechanism": "ReadOff", "parameters": {"statistic": "Max"}},
-        {**schema, "mechanism": "ReadOff", "parameters": {"statistic": {"statistic": "to_python", "parameters": {}}}},
-        {**schema, "mechanism": "ReadOff", "parameters": {"statistic": {"statistic": "Statistic", "parameters": {}}}},
-        {**schema, "mechanism": "ReadOff", "parameters": {"statistic": {"statistic": "Max", "parameters": {"x": 1}}}},
-        {**schema, "mechanism": "Chain", "parameters": {"parts": []}},
-        {**schema, "mechanism": "Chain", "parameters": {"parts": [part] * 2000}},
-        {**schema, "mechanism": "Chain", "parameters": {"parts": [part, {"date": "2024-13-01"}]}},
-        {**schema, "mechanism": "Chain", "parameters": {"parts": {"mechanism": "Chain", "parameters": {}}}},
-        {**schema, "mechanism": "Bucketing", "parameters": {"partition": "Width"}},
-        {**schema, "mechanism": "Bucketing", "parameters": {"axes": [part]}},
-        {**schema, "mechanism": "Bucketing", "parameters": {"width": 5, "outside": "clamp"}},
+        with_parameters(epsilon={"kind": "Dropping", "given": {}}, delta="1e-06"),
+        {**schema, "kind": "ReadOff", "given": {"kind": "Max"}},
+        {**schema, "kind": "ReadOff", "given": {"statistic": {"kind": "to_python", "given": {}}}},
+        {**schema, "kind": "ReadOff", "given": {"statistic": {"kind": "Statistic", "given": {}}}},
+        {**schema, "kind": "ReadOff", "given": {"statistic": {"kind": "Max", "given": {"x": 1}}}},
+        {**schema, "kind": "Chain", "given": {"parts": []}},
+        {**schema, "kind": "Chain", "given": {"parts": [part] * 2000}},
+        {**schema, "kind": "Chain", "given": {"parts": [part, {"date": "2024-13-01"}]}},
+        {**schema, "kind": "Chain", "given": {"parts": {"kind": "Chain", "given": {}}}},
+        {**schema, "kind": "Bucketing", "given": {"partition": "Width"}},
+        {**schema, "kind": "Bucketing", "given": {"axes": [part]}},
+        {**schema, "kind": "Bucketing", "given": {"width": 5, "outside": "clamp"}},
     ]  # fmt: skip
     texts = ["", "{", "[" * 10_000, '{"schema": 1, "schema": 2}', '{"schema": NaN}', "\ud800", "x" * 200_000]
     return [*texts, *map(json.dumps, wrong), _nested(3000)]
 
 
 def _nested(depth: int) -> str:
-    inner = '{"mechanism": "Dropping", "parameters": {"epsilon": 1, "delta": "1e-06"}}'
-    start = '{"mechanism": "Chain", "parameters": {"parts": ['
-    return '{"schema": "flexdp.mechanism/1", ' + (start * depth)[1:] + inner + "]}}" * depth
+    inner = '{"kind": "Dropping", "given": {"epsilon": 1, "delta": "1e-06"}}'
+    start = '{"kind": "Chain", "given": {"parts": ['
+    return '{"schema": "flexdp.value/1", ' + (start * depth)[1:] + inner + "]}}" * depth
 
 
 @pytest.mark.parametrize("document", _mutations(), ids=range(len(_mutations())))
@@ -217,7 +217,6 @@ def test_only_the_class_that_is_asked_is_read() -> None:
         Mechanism.from_json(3)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
 class Scaled(Mechanism):
     """A mechanism of a user's own, with parameters of every type that JSON can hold."""
 
@@ -235,7 +234,6 @@ class Scaled(Mechanism):
         return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: factor * beta, metric=HISTOGRAM_DISTANCE)
 
 
-@dataclass(frozen=True)
 class Unwritable(Scaled):
     work: Any = len
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ TABLES = st.dictionaries(st.integers(0, 49), st.integers(1, 9), min_size=1, max_
 )
 
 
-@dataclass(frozen=True)
 class Below(Mechanism):
     limit: float
     source = target = HISTOGRAMS
@@ -95,7 +93,7 @@ CHAINS = [
 
 @given(TABLES, st.sampled_from(GAMES), st.sampled_from(CHAINS))
 def test_what_is_drawn_exists_and_is_within_its_bounds(table: Histogram, game: str, chain: Mechanism) -> None:
-    if game == "distortion" and chain.parts[1] is not DROPS:
+    if game == "distortion" and chain.steps[1] is not DROPS:
         game = "accuracy"
     board = play(chain, table, game, None, None)
     check(board)

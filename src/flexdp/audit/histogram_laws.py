@@ -77,7 +77,7 @@ def counts_of(value: Any) -> dict[Any, int]:
 def plain_parts(mechanism: Mechanism) -> tuple[Mechanism, ...]:
     """Return the steps of a chain; mechanisms that only wrap others are replaced by them."""
     found: list[Mechanism] = []
-    for part in mechanism.parts:
+    for part in mechanism.steps:
         found += plain_parts(part.inner) if isinstance(part, Wrapper) else [part]
     return tuple(found)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from flexdp._core.display import card, facts, sentence
-from flexdp._core.domains import ALPHA, BETA, ETA, GAMMA, Domain, flag, integer, text
+from flexdp._core.domains import ALPHA, BETA, ETA, GAMMA, Domain, flag
 from flexdp._core.exact import Number, float_up, said, upper_text
+from flexdp._core.fields import Taken, Value, maybe, param, whole, word
 from flexdp._core.text import plain_scalar, plural
 from flexdp.errors import InputError, P
 from flexdp.guarantees.measures import (
@@ -26,8 +27,27 @@ from flexdp.guarantees.measures import (
 __all__ = ["Accuracy", "percent_text"]
 
 
-@dataclass(frozen=True, init=False, slots=True)
-class Accuracy:
+_DISTANCE = replace(ALPHA, high=None)
+
+
+def _as_given(_name: str, value: Any) -> Any:
+    return value  # checked with the distortion
+
+
+def _bound(domain: Domain) -> Callable[[str, Any], float]:
+    """A bound as a double: doubles as they are, everything else rounded up."""
+
+    def check(name: str, value: Any) -> float:
+        number, given = (
+            (domain if domain.name == name else replace(domain, name=name)).check(value),
+            plain_scalar(value),
+        )
+        return given if isinstance(given, float) else float_up(number)
+
+    return check
+
+
+class Accuracy(Value):
     """(α, β, γ)-accuracy: exact after distorting the input by α and moving the answer by β, except with probability γ.
 
     Guarantees combine only where their distortions and metrics agree.
@@ -85,49 +105,26 @@ class Accuracy:
     Exact after leaving out at most 1% of the patients.
     """
 
-    alpha: float | None
-    beta: float
-    gamma: float
-    relative: bool
-    max_drop: int | None
-    moved: float
-    unit: str
-    distortion: Distortion
-    metric: Metric
-    counted: str
-    place: str
+    alpha: Taken[Number | None, float | None] = param(_as_given, kw_only=True)
+    beta: Taken[Number, float] = param(_bound(BETA), default=0.0, kw_only=True)
+    gamma: Taken[Number, float] = param(_bound(GAMMA), default=0.0, kw_only=True)
+    relative: bool = param(flag, default=False, kw_only=True)
+    max_drop: int | None = param(maybe(whole(0)), default=None, kw_only=True)
+    moved: Taken[Number, float] = param(_bound(BETA), default=0.0, kw_only=True)
+    unit: str = param(word(), default="", kw_only=True)
+    distortion: Taken[Measured, Distortion] = param(distortion_given, default=DROP, kw_only=True)
+    metric: Taken[Metric | Callable[[Any, Any], Any], Metric] = param(metric_given, default=DIFFERENCE, kw_only=True)
+    counted: str = param(word(), default="record", kw_only=True)
+    place: str = param(word(), default="each bucket", kw_only=True)
 
-    def __init__(
-        self,
-        *,
-        alpha: Number | None,
-        beta: Number = 0,
-        gamma: Number = 0,
-        relative: bool = False,
-        max_drop: int | None = None,
-        moved: Number = 0,
-        unit: str = "",
-        distortion: Measured = DROP,
-        metric: Metric | Callable[[Any, Any], float] = DIFFERENCE,
-        counted: str = "record",
-        place: str = "each bucket",
-    ) -> None:
-        if alpha is None and max_drop is None:
-            rule = ("must be a fraction where ", P("max_drop"), " is not given")
-            raise InputError("alpha", rule, given="None for both")
-        measure = distortion_given("distortion", distortion)
-        share = ALPHA if measure.fraction else replace(ALPHA, high=None)  # else a distance
-        object.__setattr__(self, "alpha", None if alpha is None else _stored(share, alpha))
-        object.__setattr__(self, "beta", _stored(BETA, beta))
-        object.__setattr__(self, "gamma", _stored(GAMMA, gamma))
-        object.__setattr__(self, "relative", flag("relative", relative))
-        object.__setattr__(self, "max_drop", None if max_drop is None else integer("max_drop", max_drop, at_least=0))
-        object.__setattr__(self, "moved", _stored(BETA, moved))
-        object.__setattr__(self, "unit", text("unit", unit))
-        object.__setattr__(self, "distortion", measure)
-        object.__setattr__(self, "metric", metric_given("metric", metric))
-        object.__setattr__(self, "counted", text("counted", counted))
-        object.__setattr__(self, "place", text("place", place))
+    def _check(self) -> dict[str, Any] | None:
+        """Check α by its distortion: a fraction is at most 1, a distance any number."""
+        if self.alpha is None:
+            if self.max_drop is None:
+                rule = ("must be a fraction where ", P("max_drop"), " is not given")
+                raise InputError("alpha", rule, given="None for both")
+            return None
+        return {"alpha": _bound(ALPHA if self.distortion.fraction else _DISTANCE)("alpha", self.alpha)}
 
     def but(self, *, alpha: Number | None, beta: Number, relative: bool | None = None) -> Accuracy:
         """Return a copy with another α and β, where more is known.
@@ -246,12 +243,6 @@ class Accuracy:
             ("γ, chance to fail", upper_text(self.gamma)),
         ]
         return card("Accuracy", facts(pairs), sentence(self))
-
-
-def _stored(domain: Domain, value: Number) -> float:
-    """A bound as a double: doubles as they are, everything else rounded up."""
-    number, given = domain.check(value), plain_scalar(value)
-    return given if isinstance(given, float) else float_up(number)
 
 
 def percent_text(share: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 from flexdp._core.domains import ETA, attribute, flag, function, instance
 from flexdp._core.exact import Number, number_text
 from flexdp.errors import InputError
-from flexdp.guarantees.relations import named
+from flexdp.guarantees.relations import short_name
 
 __all__ = [
     "DIFFERENCE",
@@ -75,7 +75,7 @@ class Distortion:
         fraction: bool = True,
         measure: Callable[[Any, Any], float] | None = None,
     ) -> None:
-        object.__setattr__(self, "name", named("name", name, "'swap'"))
+        object.__setattr__(self, "name", short_name("'swap'")("name", name))
         if eta is not None and not (self.name == "drop-move" or self.name.startswith("drop-move by ")):
             raise InputError("eta", "is for the distortion 'drop-move' alone", remedy="Leave it out.")
         object.__setattr__(self, "eta", None if eta is None else ETA.check(eta))
@@ -138,7 +138,7 @@ class Metric:
     distance: Callable[[Any, Any], float] | None = field(compare=False, repr=False)
 
     def __init__(self, name: str, *, distance: Callable[[Any, Any], float] | None = None) -> None:
-        object.__setattr__(self, "name", named("name", name, "'angle'"))
+        object.__setattr__(self, "name", short_name("'angle'")("name", name))
         object.__setattr__(
             self, "distance", None if distance is None else function("distance", distance, "two answers")
         )

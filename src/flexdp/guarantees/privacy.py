@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from flexdp._core.display import card, sentence
-from flexdp._core.domains import EPSILON, PURE_DELTA, instance
+from flexdp._core.domains import EPSILON, PURE_DELTA
 from flexdp._core.enclosure import exp_bounds
-from flexdp._core.exact import Number, number_text, upper_text
+from flexdp._core.exact import number_text, upper_text
+from flexdp._core.fields import Exact, MaybeExact, Value, a, maybe, param
 from flexdp.errors import InputError, P
 from flexdp.guarantees.relations import ONE_RECORD, Condition, Neighbours, neighbours_given
 
 __all__ = ["Privacy", "limit_text", "sure_text"]
 
+_CONDITION = a(Condition, "a condition, for example Condition(records_at_least=1000)")
 _ALL = "100%"  # rounded up: no limit
 
 
-@dataclass(frozen=True, init=False, slots=True)
-class Privacy:
+class Privacy(Value):
     """(ε, δ)-differential privacy under a relation of neighbours.
 
     Parameters
@@ -47,34 +47,17 @@ class Privacy:
     (Fraction(3, 10), 1e-06)
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    neighbours: Neighbours
-    given: Condition | None
-    delta_real: Fraction | None = field(compare=False)
+    epsilon: Exact = param(EPSILON, kw_only=True)
+    delta: Exact = param(PURE_DELTA, kw_only=True)
+    neighbours: Neighbours = param(neighbours_given, default=ONE_RECORD, kw_only=True)
+    given: Condition | None = param(maybe(_CONDITION), default=None, kw_only=True)
+    delta_real: MaybeExact = param(maybe(PURE_DELTA), default=None, kw_only=True, compare=False)
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        neighbours: Neighbours = ONE_RECORD,
-        given: Condition | None = None,
-        delta_real: Number | None = None,
-    ) -> None:
-        relation = neighbours_given("neighbours", neighbours)
-        condition = None
-        if given is not None:
-            condition = instance("given", given, Condition, "a condition, for example Condition(records_at_least=1000)")
-        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
-        object.__setattr__(self, "delta", PURE_DELTA.check(delta))
-        object.__setattr__(self, "neighbours", relation)
-        object.__setattr__(self, "given", condition)
-        real = None if delta_real is None else replace(PURE_DELTA, name="delta_real").check(delta_real)
-        if real is not None and real > self.delta:
-            both = f"{upper_text(real)} and {upper_text(self.delta)}"
+    def _check(self) -> None:
+        """Refuse a real δ above the one that is promised."""
+        if self.delta_real is not None and self.delta_real > self.delta:
+            both = f"{upper_text(self.delta_real)} and {upper_text(self.delta)}"
             raise InputError("delta_real", ("must be at most ", P("delta")), given=both)
-        object.__setattr__(self, "delta_real", real)
 
     @property
     def certainty(self) -> str:

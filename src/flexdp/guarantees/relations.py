@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable
+from typing import Any
 
-from flexdp._core.domains import SENSITIVITY, flag, instance, integer, text
-from flexdp._core.exact import Number, number_text
+from flexdp._core.domains import SENSITIVITY, flag, instance, text
+from flexdp._core.exact import number_text
+from flexdp._core.fields import Exact, Value, maybe, param, whole, word
 from flexdp._core.text import plural, safe_repr
 from flexdp.errors import InputError
 
@@ -22,14 +23,24 @@ __all__ = [
 ]
 
 
-class Neighbours(ABC):
+def short_name(example: str) -> Callable[[str, Any], str]:
+    """A name that somebody gives to a relation, distortion or metric."""
+
+    def check(parameter: str, name: Any) -> str:
+        given = text(parameter, name, example)
+        if not given.strip():
+            raise InputError(parameter, "must not be empty", remedy=f"Give a short name, for example {example}.")
+        return given
+
+    return check
+
+
+class Neighbours(Value, ABC):
     """Relation between two data sets that a private mechanism makes hard to tell apart.
 
     Relations are compared as values, never by their words: :class:`AddRemove`, :class:`Replace`,
     :class:`AnswersWithin`, or a relation of your own by name, :class:`OwnNeighbours`.
     """
-
-    __slots__ = ()
 
     @property
     def unit(self) -> str:
@@ -69,7 +80,6 @@ class Neighbours(ABC):
         """Words for what an observer may be unsure of, as in "that a given record is in the data"."""
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class AddRemove(Neighbours):
     """Neighbours that differ by the presence of one record, or of all records of one privacy unit.
 
@@ -90,12 +100,8 @@ class AddRemove(Neighbours):
     True
     """
 
-    unit: str
-    buckets: int
-
-    def __init__(self, unit: str = "record", buckets: int = 1) -> None:
-        object.__setattr__(self, "unit", text("unit", unit, "'patient'"))
-        object.__setattr__(self, "buckets", integer("buckets", buckets))
+    unit: str = param(word("'patient'"), default="record")
+    buckets: int = param(whole(), default=1)
 
     def covers(self, other: Neighbours) -> bool:
         """Return True for the same unit in no more buckets.
@@ -128,7 +134,6 @@ class AddRemove(Neighbours):
         return f"add or remove one {self.unit}, counted once in each of at most {plural(self.buckets, 'bucket')}"
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class Replace(Neighbours):
     """Neighbours of equal size that differ in the values of one record, or of one privacy unit.
 
@@ -143,10 +148,7 @@ class Replace(Neighbours):
     replace one record by another
     """
 
-    unit: str
-
-    def __init__(self, unit: str = "record") -> None:
-        object.__setattr__(self, "unit", text("unit", unit, "'patient'"))
+    unit: str = param(word("'patient'"), default="record")
 
     @property
     def scope(self) -> str:
@@ -162,7 +164,6 @@ class Replace(Neighbours):
         return f"replace one {self.unit} by another"
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class AnswersWithin(Neighbours):
     """Exact answers that differ by at most a sensitivity, for mechanisms that take a number.
 
@@ -179,10 +180,7 @@ class AnswersWithin(Neighbours):
     True
     """
 
-    sensitivity: Fraction
-
-    def __init__(self, sensitivity: Number) -> None:
-        object.__setattr__(self, "sensitivity", SENSITIVITY.check(sensitivity))
+    sensitivity: Exact = param(SENSITIVITY)
 
     def covers(self, other: Neighbours) -> bool:
         """Return True for answers that are no further apart.
@@ -213,7 +211,6 @@ class AnswersWithin(Neighbours):
         return f"answers that differ by at most {number_text(self.sensitivity)}"
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class OwnNeighbours(Neighbours):
     """A relation of your own, known by its name alone.
 
@@ -228,10 +225,7 @@ class OwnNeighbours(Neighbours):
     move one visit by a day
     """
 
-    name: str
-
-    def __init__(self, name: str) -> None:
-        object.__setattr__(self, "name", named("name", name, "'move one visit by a day'"))
+    name: str = param(short_name("'move one visit by a day'"))
 
     @property
     def scope(self) -> str:
@@ -254,8 +248,7 @@ _VOUCHED = (
 )
 
 
-@dataclass(frozen=True, init=False, slots=True)
-class Condition:
+class Condition(Value):
     """Public knowledge of the table without which a guarantee does not hold.
 
     Parameters
@@ -277,26 +270,17 @@ class Condition:
     >>> print(Condition(records_at_least=1000, buckets_at_most=3))
     in tables of at least 1000 records and at most 3 buckets
     >>> Condition(records_at_least=1000) & Condition(records_at_least=50, buckets_at_most=3)
-    Condition(records_at_least=1000, buckets_at_most=3, rows_are_records=False)
+    Condition(records_at_least=1000, buckets_at_most=3)
     """
 
-    records_at_least: int | None
-    buckets_at_most: int | None
-    rows_are_records: bool
+    records_at_least: int | None = param(maybe(whole()), default=None, kw_only=True)
+    buckets_at_most: int | None = param(maybe(whole()), default=None, kw_only=True)
+    rows_are_records: bool = param(flag, default=False, kw_only=True)
 
-    def __init__(
-        self,
-        *,
-        records_at_least: int | None = None,
-        buckets_at_most: int | None = None,
-        rows_are_records: bool = False,
-    ) -> None:
-        vouched = flag("rows_are_records", rows_are_records)
-        if records_at_least is None and buckets_at_most is None and not vouched:
+    def _check(self) -> None:
+        """Refuse a condition of nothing."""
+        if self.records_at_least is None and self.buckets_at_most is None and not self.rows_are_records:
             raise InputError("records_at_least", "or buckets_at_most must be given: a condition needs one of them")
-        for name, value in (("records_at_least", records_at_least), ("buckets_at_most", buckets_at_most)):
-            object.__setattr__(self, name, None if value is None else integer(name, value))
-        object.__setattr__(self, "rows_are_records", vouched)
 
     def __and__(self, other: Condition) -> Condition:
         both = (self, instance("other", other, Condition, "a Condition"))
@@ -324,11 +308,3 @@ def neighbours_given(name: str, value: object) -> Neighbours:
         rule = "must be a relation of neighbours, for example AddRemove('patient')"
         raise InputError(name, rule, given=safe_repr(value))
     return value
-
-
-def named(parameter: str, name: object, example: str) -> str:
-    """A name that somebody gives to a relation, distortion or metric."""
-    given = text(parameter, name, example)
-    if not given.strip():
-        raise InputError(parameter, "must not be empty", remedy=f"Give a short name, for example {example}.")
-    return given

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
-from flexdp._core.domains import GAMMA, elements, integer
+from flexdp._core.domains import GAMMA, integer
 from flexdp._core.exact import Number
-from flexdp._core.text import safe_repr
+from flexdp._core.fields import Value
 from flexdp.calculus.privacy import Relation
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, only_at_zero
-from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
-from flexdp.mechanisms.documents import SCHEMA, decoded, encoded, parsed
 from flexdp.mechanisms.spaces import Known, Space
 
 __all__ = ["Mechanism"]
 
-_BUILT_IN: dict[str, type[Mechanism]] = {}  # by name; documents may hold these, and what the caller adds
 
-
-class Mechanism(ABC):
+class Mechanism(Value, ABC):
     """A mechanism for a function: it runs, and knows what it promises.
 
     Mechanisms are values: compared by their parameters, hashable, printed as the expression that makes them, written
     as JSON and read back. ``first >> second`` chains two of them and derives what the chain promises.
 
-    Write your own as a frozen dataclass that derives from this class. Needed are :attr:`source`, :attr:`target`,
-    :meth:`run` and :meth:`tau`. Everything else is a declaration with a safe default, by which nothing is assumed, so
-    that what is left out weakens a guarantee and never makes it false. docs/own-mechanisms.md has a worked example.
+    Write your own as a class that derives from this one; its annotated fields are its parameters. Needed are
+    :attr:`source`, :attr:`target`, :meth:`run` and :meth:`tau`. Everything else is a declaration with a safe default,
+    by which nothing is assumed, so that what is left out weakens a guarantee and never makes it false.
+    docs/own-mechanisms.md has a worked example.
 
     See Also
     --------
@@ -40,11 +34,9 @@ class Mechanism(ABC):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
     >>> from flexdp import Histogram
     >>> from flexdp.mechanisms import HISTOGRAMS
-    >>> @dataclass(frozen=True)
-    ... class Shift(Mechanism):
+    >>> class Shift(Mechanism):
     ...     by: float
     ...     source = target = HISTOGRAMS
     ...     keeps_records = True
@@ -64,11 +56,6 @@ class Mechanism(ABC):
     >>> print(Shift(2.5).accuracy_in(Known()))
     Exact after leaving out at most 0% of the records, to within 2.5.
     """
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if cls.__module__.startswith(f"{__package__}."):
-            _BUILT_IN[cls.__name__] = cls
 
     # --- needed ---
 
@@ -237,7 +224,7 @@ class Mechanism(ABC):
     # --- for everybody ---
 
     @property
-    def parts(self) -> tuple[Mechanism, ...]:
+    def steps(self) -> tuple[Mechanism, ...]:
         """Steps of a chain; a mechanism by itself is its only step."""
         return (self,)
 
@@ -269,7 +256,7 @@ class Mechanism(ABC):
         Chain
             Both in a row, with the guarantees that follow.
         """
-        return _BUILT_IN["Chain"]([self, other])  # type: ignore[call-arg]
+        return Value._kinds["Chain"]([self, other])  # type: ignore[call-arg,return-value]
 
     def accuracy(self, *, records_at_least: int | None = None, bars: int | None = None, gamma: Number = 0) -> Accuracy:
         """Derive the accuracy on all inputs of which so much is known.
@@ -300,92 +287,3 @@ class Mechanism(ABC):
         least = self.least_records if records_at_least is None else integer("records_at_least", records_at_least)
         most = self.most_bars if bars is None else integer("bars", bars)
         return self.accuracy_in(Known(records_at_least=least, bars=most, gamma=GAMMA.check(gamma)))
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the arguments that make an equal mechanism, without those at their defaults.
-
-        Returns
-        -------
-        dict
-            Arguments by name. By default they are the fields of the dataclass.
-
-        Examples
-        --------
-        >>> from flexdp.mechanisms import Dropping
-        >>> Dropping(1, "1e-6").parameters()
-        {'epsilon': 1, 'delta': '1e-06'}
-        """
-        if not is_dataclass(self):
-            raise InputError("mechanism", "must be a dataclass, or define parameters()", given=safe_repr(self))
-        given = {field.name: (getattr(self, field.name), field.default) for field in fields(self) if field.init}
-        return {name: value for name, (value, default) in given.items() if default is MISSING or value != default}
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
-        return f"{type(self).__name__}({given})"
-
-    def to_json(self) -> str:
-        """Write the mechanism as JSON, by its name and its parameters.
-
-        Returns
-        -------
-        str
-            The document; :meth:`from_json` reads it.
-
-        Raises
-        ------
-        InputError
-            A parameter has a type that cannot be written.
-
-        Examples
-        --------
-        >>> from flexdp.mechanisms import Dropping
-        >>> Dropping(1, "1e-6").to_json()
-        '{"schema": "flexdp.mechanism/1", "mechanism": "Dropping", "parameters": {"epsilon": 1, "delta": "1e-06"}}'
-        """
-        return json.dumps({"schema": SCHEMA, **encoded(self)}, ensure_ascii=False, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, document: str | bytes, *, own: Iterable[type[Mechanism]] = ()) -> Mechanism:
-        """Read a mechanism that :meth:`to_json` wrote.
-
-        Parameters
-        ----------
-        document
-            The JSON.
-        own
-            Classes of your own that it may hold, beside the built-in ones.
-
-        Returns
-        -------
-        Mechanism
-            Equal to the one that was written.
-
-        Raises
-        ------
-        InputError
-            The document is not one of a mechanism, complete and unchanged.
-
-        Examples
-        --------
-        >>> from flexdp.mechanisms import Bucketing, Dropping
-        >>> mechanism = Bucketing(width=5) >> Dropping(1, "1e-6")
-        >>> Mechanism.from_json(mechanism.to_json()) == mechanism
-        True
-        """
-        listed = elements(own)
-        if listed is None or not all(isinstance(each, type) and issubclass(each, Mechanism) for each in listed):
-            raise InputError("own", "must be a list of classes that derive from Mechanism", given=safe_repr(own))
-        known = {**{each.__name__: each for each in listed}, **_BUILT_IN}
-        wrong = InputError("document", "must be the JSON of a flexdp mechanism, complete and unchanged")
-        try:
-            content = parsed(document)
-            found = decoded(content, known)
-            same = isinstance(found, cls) and {"schema": SCHEMA, **encoded(found)} == content
-        except InputError:
-            raise
-        except Exception:  # noqa: BLE001  (a class of the caller's may raise anything when it is made)
-            raise wrong from None
-        if not same:
-            raise wrong
-        return found  # type: ignore[no-any-return]

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flexdp._core.domains import EPSILON, OPEN_ALPHA, POSITIVE_BETA, integer
-from flexdp._core.exact import Number, root_up
+from flexdp._core.domains import EPSILON, OPEN_ALPHA, POSITIVE_BETA
+from flexdp._core.exact import root_up
+from flexdp._core.fields import Exact, param, whole
 from flexdp.errors import InputError, P
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.bucketing import Bucketing
-from flexdp.mechanisms.documents import plain
 from flexdp.mechanisms.dropping import Dropping
-from flexdp.mechanisms.spaces import MOST_RECORDS, dimensions_given
+from flexdp.mechanisms.spaces import DIMENSIONS, MOST_RECORDS
 from flexdp.mechanisms.wrapper import Wrapper
 from flexdp.noise.calibration import smallest_delta
 
 __all__ = ["BucketHistogram"]
 
 
-@dataclass(frozen=True, init=False, repr=False)
+def _public(name: str, value: Any) -> Any:
+    if value is None:
+        raise InputError(name, "must be given: the number of buckets must be public")
+    return value
+
+
 class BucketHistogram(Wrapper):
     """The histogram that is (α, β, 0)-accurate on all inputs of at least n records (paper, Thm. bucketing-hist).
 
@@ -58,37 +61,21 @@ class BucketHistogram(Wrapper):
     Bucketing(width=20, bounds=(0, 100)) >> Dropping(epsilon=1, delta='9.52494453734e-10')
     >>> mechanism.accuracy().alpha, mechanism.accuracy().beta
     (0.2, 10.0)
-    >>> mechanism.parameters()["bounds"]
+    >>> mechanism.arguments()["bounds"]
     (0, 100)
     """
 
-    alpha: Fraction
-    beta: Fraction
-    epsilon: Fraction
-    bounds: tuple[Any, ...]
-    records_at_least: int
-    dimensions: int
+    alpha: Exact = param(OPEN_ALPHA)
+    beta: Exact = param(POSITIVE_BETA)
+    epsilon: Exact = param(EPSILON, kw_only=True)
+    bounds: Sequence[Any] = param(_public, kw_only=True)
+    records_at_least: int = param(whole(at_most=MOST_RECORDS), kw_only=True)
+    dimensions: int = param(DIMENSIONS, default=1, kw_only=True)
 
-    def __init__(
-        self,
-        alpha: Number,
-        beta: Number,
-        *,
-        epsilon: Number,
-        bounds: Sequence[Any],
-        records_at_least: int,
-        dimensions: int = 1,
-    ) -> None:
-        object.__setattr__(self, "alpha", OPEN_ALPHA.check(alpha))
-        object.__setattr__(self, "beta", POSITIVE_BETA.check(beta))
-        least = integer("records_at_least", records_at_least, at_most=MOST_RECORDS)
-        object.__setattr__(self, "records_at_least", least)
-        object.__setattr__(self, "dimensions", dimensions_given(dimensions))
-        if bounds is None:
-            raise InputError("bounds", "must be given: the number of buckets must be public")
-        object.__setattr__(self, "bounds", self._buckets(bounds).parameters()["bounds"])
-        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
-        self.inner  # noqa: B018  (what cannot be is refused now)
+    def _check(self) -> dict[str, Any]:
+        """Refuse what cannot be made; keep the bounds as the buckets read them."""
+        self.inner  # noqa: B018  (made now)
+        return {"bounds": self._buckets(self.bounds).arguments()["bounds"]}
 
     def _buckets(self, bounds: Sequence[Any]) -> Bucketing:
         width = 2 * self.beta / root_up(self.dimensions)
@@ -111,15 +98,3 @@ class BucketHistogram(Wrapper):
     def least_records(self) -> int:
         """Number of records for which it was made."""
         return self.records_at_least
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the arguments that make an equal mechanism.
-
-        Returns
-        -------
-        dict
-            Arguments by name, numbers without loss.
-        """
-        numbers = {name: plain(getattr(self, name)) for name in ("alpha", "beta", "epsilon")}
-        given = {**numbers, "bounds": self.bounds, "records_at_least": self.records_at_least}
-        return given if self.dimensions == 1 else {**given, "dimensions": self.dimensions}

@@ -7,7 +7,6 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from numbers import Real
@@ -17,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.calendar import days_since_epoch, micros_since_epoch
-from flexdp._core.domains import elements, integer, sequence, text
+from flexdp._core.domains import elements, sequence
 from flexdp._core.exact import Number, float_up, root_up, said, sum_up
+from flexdp._core.fields import Taken, maybe, param, plain, whole, word
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind, Outside
 from flexdp.buckets.grid import Grid
@@ -31,8 +31,7 @@ from flexdp.errors import InputError, P
 from flexdp.guarantees import ONE_RECORD, Accuracy, AddRemove
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.base import Mechanism
-from flexdp.mechanisms.documents import plain
-from flexdp.mechanisms.spaces import Known, Space, dimensions_given, histogram_given, histograms, unit_tables
+from flexdp.mechanisms.spaces import DIMENSIONS, Known, Space, histogram_given, histograms, unit_tables
 from flexdp.noise.sampler import fresh_salt
 
 __all__ = ["Bucketing"]
@@ -41,7 +40,16 @@ __all__ = ["Bucketing"]
 _NAMES = str | bytes | int | float | Fraction | dt.date | np.generic
 
 
-@dataclass(frozen=True, init=False, repr=False)
+def _as_given(_name: str, value: Any) -> Any:
+    return value  # the buckets check it
+
+
+def _partition(name: str, value: object) -> Partition:
+    if not isinstance(value, Partition):
+        raise InputError(name, "must be a partition into buckets", given=safe_repr(value))
+    return value
+
+
 class Bucketing(Mechanism):
     """Move every record to its bucket's centre: (0, β, 0)-accurate for the identity; neighbours stay neighbours.
 
@@ -86,7 +94,7 @@ class Bucketing(Mechanism):
     >>> Bucketing(relative="0.05", bounds=(1, 120))
     Bucketing(relative='0.05', bounds=(1, 120))
     >>> weeks = Bucketing(kind="date", width="1 week", bounds=("2024-01-01", "2024-12-31"))
-    >>> weeks.parameters()
+    >>> weeks.arguments()
     {'width': '1 week', 'bounds': ('2024-01-01', '2024-12-31'), 'kind': 'date'}
     >>> tens = Bucketing(width=10)
     >>> tens.run(Histogram.from_values([3, 8, 14])).keys.tolist()
@@ -98,50 +106,53 @@ class Bucketing(Mechanism):
     [2, 1]
     """
 
-    partition: Partition
-    dimensions: int
-    unit: str | None
-    max_buckets_per_unit: int
+    width: Taken[Number | None, Any] = param(_as_given, default=None, kw_only=True, compare=False)
+    relative: Taken[Number | None, Any] = param(_as_given, default=None, kw_only=True, compare=False)
+    edges: Sequence[Any] | None = param(_as_given, default=None, kw_only=True, compare=False)
+    bounds: Sequence[Any] | None = param(_as_given, default=None, kw_only=True, compare=False)
+    outside: Outside = param(_as_given, default="clamp", kw_only=True, compare=False)
+    kind: Kind = param(_as_given, default="number", kw_only=True, compare=False)
+    dimensions: int = param(DIMENSIONS, default=1, kw_only=True)
+    axes: Sequence[Bucketing] | None = param(_as_given, default=None, kw_only=True, compare=False)
+    partition: Taken[Partition | None, Partition] = param(maybe(_partition), default=None, kw_only=True)
+    unit: str | None = param(maybe(word()), default=None, kw_only=True)
+    max_buckets_per_unit: int = param(whole(), default=1, kw_only=True)
 
-    def __init__(
-        self,
-        *,
-        width: Number | None = None,
-        relative: Number | None = None,
-        edges: Sequence[Any] | None = None,
-        bounds: Sequence[Any] | None = None,
-        outside: Outside = "clamp",
-        kind: Kind = "number",
-        dimensions: int = 1,
-        axes: Sequence[Bucketing] | None = None,
-        partition: Partition | None = None,
-        unit: str | None = None,
-        max_buckets_per_unit: int = 1,
-    ) -> None:
-        buckets: Partition
-        if axes is not None:
-            buckets = make_grid([_axis(each) for each in elements(axes) or [None]])
-        elif partition is not None:
-            if not isinstance(partition, Partition):
-                raise InputError("partition", "must be a partition into buckets", given=safe_repr(partition))
-            buckets = partition
-        else:
-            buckets = make_buckets(kind, width=width, relative=relative, edges=edges, bounds=bounds, outside=outside)
-        many = dimensions_given(dimensions)
-        if isinstance(buckets, Grid):
-            many = buckets.dimensions
-        elif many > 1 and not isinstance(buckets, Width):
+    def _check(self) -> dict[str, Any]:
+        """Make the buckets, and keep the arguments as the buckets read them."""
+        buckets: Partition = self.partition
+        if self.axes is not None:
+            buckets = make_grid([_axis(each) for each in elements(self.axes) or [None]])
+        elif buckets is None:
+            buckets = make_buckets(
+                self.kind,
+                width=self.width,
+                relative=self.relative,
+                edges=self.edges,
+                bounds=self.bounds,
+                outside=self.outside,
+            )
+        if not isinstance(buckets, Grid | Width) and self.dimensions > 1:
             raise InputError(
                 "width",
                 "must be given in more than one dimension",
                 remedy=(P("relative"), " and ", P("edges"), " are for one."),
             )
-        object.__setattr__(self, "partition", buckets)
-        object.__setattr__(self, "dimensions", many)
-        object.__setattr__(self, "unit", None if unit is None else text("unit", unit))
-        object.__setattr__(self, "max_buckets_per_unit", integer("max_buckets_per_unit", max_buckets_per_unit))
         if self.unit is None and self.max_buckets_per_unit > 1:
-            raise InputError("max_buckets_per_unit", ("needs ", P("unit")), given=safe_repr(max_buckets_per_unit))
+            raise InputError("max_buckets_per_unit", ("needs ", P("unit")), given=safe_repr(self.max_buckets_per_unit))
+        read: dict[str, Any] = {"partition": buckets, **_arguments(buckets)}
+        return read | {"dimensions": buckets.dimensions} if isinstance(buckets, Grid) else read
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that make an equal mechanism, as a person would write them.
+
+        Returns
+        -------
+        dict
+            Arguments by name.
+        """
+        hidden = ("partition", "dimensions") if isinstance(self.partition, Grid) else ("partition",)
+        return {name: value for name, value in super().arguments().items() if name not in hidden}
 
     @property
     def source(self) -> Space:
@@ -301,26 +312,6 @@ class Bucketing(Mechanism):
         """True: records are moved, and that is all."""
         return True
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the arguments that make an equal mechanism.
-
-        Returns
-        -------
-        dict
-            Arguments by name, numbers without loss.
-        """
-        if isinstance(self.partition, Grid):
-            given: dict[str, Any] = {"axes": tuple(Bucketing(partition=axis) for axis in self.partition.axes)}
-        else:
-            given = _arguments(self.partition)
-            if self.dimensions > 1:
-                given["dimensions"] = self.dimensions
-        if self.unit is not None:
-            given["unit"] = self.unit
-        if self.max_buckets_per_unit > 1:
-            given["max_buckets_per_unit"] = self.max_buckets_per_unit
-        return given
-
 
 def _axis(value: object) -> Buckets:
     if not isinstance(value, Bucketing) or isinstance(value.partition, Grid):
@@ -328,18 +319,18 @@ def _axis(value: object) -> Buckets:
     return value.partition
 
 
-def _arguments(buckets: Buckets) -> dict[str, Any]:
+def _arguments(buckets: Partition) -> dict[str, Any]:
     """The parameters of a partition as a person would write them."""
-    given: dict[str, Any] = {}
+    if isinstance(buckets, Grid):
+        return {"axes": tuple(Bucketing(partition=axis) for axis in buckets.axes)}
+    given: dict[str, Any] = {"width": None, "relative": None, "edges": None, "bounds": None, "kind": buckets.kind}
     for name, value in bucket_parameters(buckets).items():
         if name == "outside":
-            given |= {} if value == "clamp" else {name: value}
+            given[name] = value
         elif isinstance(value, list):
             given[name] = tuple(_number(buckets.kind, each) for each in value)
-        else:
+        elif name in given:
             given[name] = _number(buckets.kind, value)
-    if buckets.kind != "number":
-        given["kind"] = buckets.kind
     return given
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 from flexdp._core.domains import elements, flag, instance
+from flexdp._core.fields import Taken, param
 from flexdp._core.text import safe_repr
 from flexdp.calculus.accuracy import compose_error
 from flexdp.calculus.privacy import Relation
@@ -34,7 +34,21 @@ from flexdp.mechanisms.spaces import Known, Space
 __all__ = ["Chain", "compose"]
 
 
-@dataclass(frozen=True, init=False, repr=False)
+def _steps_given(name: str, parts: object) -> Parts:
+    listed = elements(parts)
+    if not listed:
+        raise InputError(name, "must be a list of mechanisms", given=safe_repr(parts))
+    for part in listed:
+        if not isinstance(part, Mechanism):
+            raise InputError(
+                name,
+                "must be mechanisms: only mechanisms compose",
+                given=safe_repr(part),
+                remedy="Read a statistic off with ReadOff(…).",
+            )
+    return tuple(step for part in listed for step in part.steps)
+
+
 class Chain(Mechanism):
     """Mechanisms in a row, with the privacy and the accuracy that the composition theorems give.
 
@@ -64,7 +78,7 @@ class Chain(Mechanism):
     ['Bucketing', 'Dropping']
     >>> chain
     Bucketing(width=5) >> Dropping(epsilon=1, delta='1e-06')
-    >>> chain.parameters() == {"parts": chain.parts}
+    >>> chain.arguments() == {"parts": chain.parts}
     True
     >>> public = Bucketing(width=5, bounds=(0, 10)) >> Dropping(1, "1e-6")
     >>> public.run(Histogram.from_counts({3: 1000})).keys.tolist()
@@ -76,30 +90,18 @@ class Chain(Mechanism):
     1.0
     """
 
-    steps: Parts
+    parts: Taken[Sequence[Mechanism], Parts] = param(_steps_given)
 
-    def __init__(self, parts: Sequence[Mechanism]) -> None:
-        listed = elements(parts)
-        if not listed:
-            raise InputError("parts", "must be a list of mechanisms", given=safe_repr(parts))
-        for part in listed:
-            if not isinstance(part, Mechanism):
-                raise InputError(
-                    "parts",
-                    "must be mechanisms: only mechanisms compose",
-                    given=safe_repr(part),
-                    remedy="Read a statistic off with ReadOff(…).",
-                )
-        steps = tuple(step for part in listed for step in part.parts)
-        for step in steps:
+    def _check(self) -> None:
+        """Refuse steps that do not fit."""
+        for step in self.parts:
             _check_declared(step)
-        for one, two in pairwise(steps):
+        for one, two in pairwise(self.parts):
             if one.target != two.source:
                 rule = (
                     f"must fit: {two.name} takes {two.source}, and {one.name} gives {one.target}; they must be the same"
                 )
                 raise InputError("parts", rule)
-        object.__setattr__(self, "steps", steps)
         self._check_bars()
 
     def _check_bars(self) -> None:
@@ -113,9 +115,9 @@ class Chain(Mechanism):
                 )
 
     @property
-    def parts(self) -> Parts:
+    def steps(self) -> Parts:
         """Steps of the chain, in order."""
-        return self.steps
+        return self.parts
 
     def __iter__(self) -> Iterator[Mechanism]:
         return iter(self.steps)
@@ -284,16 +286,6 @@ class Chain(Mechanism):
             The number, or None if nothing is known.
         """
         return seen_after(self.steps, known).records_at_least
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the steps.
-
-        Returns
-        -------
-        dict
-            ``parts``.
-        """
-        return {"parts": self.steps}
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.steps)) if len(self.steps) > 1 else f"Chain([{self.steps[0]!r}])"

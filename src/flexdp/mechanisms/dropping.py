@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from flexdp._core.domains import CERTIFY, DELTA, EPSILON, instance, integer, text
-from flexdp._core.exact import Number, float_up, number_text
+from flexdp._core.domains import CERTIFY, DELTA, EPSILON, instance
+from flexdp._core.exact import float_up, number_text
+from flexdp._core.fields import Exact, MaybeExact, maybe, param, whole, word
 from flexdp._core.text import safe_repr
 from flexdp.calculus.loss import alpha_before, most_lost
 from flexdp.calculus.privacy import divide, of_group, of_unit, total
@@ -17,8 +18,7 @@ from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.mechanisms.base import Mechanism
-from flexdp.mechanisms.documents import plain
-from flexdp.mechanisms.spaces import Known, Space, dimensions_given, histogram_given, histograms
+from flexdp.mechanisms.spaces import DIMENSIONS, Known, Space, histogram_given, histograms
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import smallest_reach
 
@@ -46,7 +46,6 @@ class Thinned(NamedTuple):
     records_at_most: int | None
 
 
-@dataclass(frozen=True, init=False, repr=False)
 class Dropping(Mechanism):
     """Let every non-empty bucket lose a few records: (ε, δ)-private, and (D·t/n, 0, 0)-accurate for the identity.
 
@@ -58,8 +57,6 @@ class Dropping(Mechanism):
     ----------
     epsilon, delta
         Privacy of one unit, taken exactly as written. There are no defaults.
-    noise
-        Instead of both: the noise of one bucket.
     dimensions
         Number of coordinates of a key.
     unit, max_buckets_per_unit
@@ -85,47 +82,18 @@ class Dropping(Mechanism):
     >>> mechanism.run(Histogram.from_counts({3: 1000})).size >= 973
     True
     >>> known = Known(records_at_least=2700, bars=10)
-    >>> mechanism.tau(known).alpha, mechanism.records_left(known), mechanism.parameters()
+    >>> mechanism.tau(known).alpha, mechanism.records_left(known), mechanism.arguments()
     (0.1, 2430, {'epsilon': 1, 'delta': '1e-06'})
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    dimensions: int
-    unit: str
-    max_buckets_per_unit: int
-    certify: Fraction | None
+    epsilon: Exact = param(EPSILON)
+    delta: Exact = param(DELTA)
+    dimensions: int = param(DIMENSIONS, default=1, kw_only=True)
+    unit: str = param(word(), default="record", kw_only=True)
+    max_buckets_per_unit: int = param(whole(), default=1, kw_only=True)
+    certify: MaybeExact = param(maybe(CERTIFY), default=None, kw_only=True)
 
-    def __init__(
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        noise: DropNoise | None = None,
-        dimensions: int = 1,
-        unit: str = "record",
-        max_buckets_per_unit: int = 1,
-        certify: Number | None = None,
-    ) -> None:
-        buckets = integer("max_buckets_per_unit", max_buckets_per_unit)
-        if noise is not None:
-            table = instance("noise", noise, DropNoise, "a DropNoise, for example DropNoise(1, 1e-6)")
-            if buckets > 1 or certify is not None:
-                raise InputError(
-                    "noise", "is that of one bucket", remedy=("Give ", P("epsilon"), " and ", P("delta"), ".")
-                )
-            epsilon, delta = table.epsilon, table.delta
-        if epsilon is None or delta is None:
-            raise InputError("epsilon", ("and ", P("delta"), " are both needed; there are no defaults"))
-        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
-        object.__setattr__(self, "delta", DELTA.check(delta))
-        object.__setattr__(self, "dimensions", dimensions_given(dimensions))
-        object.__setattr__(self, "unit", text("unit", unit))
-        object.__setattr__(self, "max_buckets_per_unit", buckets)
-        object.__setattr__(self, "certify", None if certify is None else CERTIFY.check(certify))
-        self._check_reach()
-
-    def _check_reach(self) -> None:
+    def _check(self) -> None:
         """Refuse a budget that no noise can meet."""
         if self.max_buckets_per_unit == 1 and self.certify is None:
             if smallest_reach(self.epsilon, self.delta) is None:
@@ -302,25 +270,6 @@ class Dropping(Mechanism):
     def identity(self) -> bool:
         """True: records are left out, and that is all."""
         return True
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the arguments that make an equal mechanism.
-
-        Returns
-        -------
-        dict
-            Arguments by name, numbers without loss.
-        """
-        given: dict[str, Any] = {"epsilon": plain(self.epsilon), "delta": plain(self.delta)}
-        if self.dimensions > 1:
-            given["dimensions"] = self.dimensions
-        if self.unit != "record":
-            given["unit"] = self.unit
-        if self.max_buckets_per_unit > 1:
-            given["max_buckets_per_unit"] = self.max_buckets_per_unit
-        if self.certify is not None:
-            given["certify"] = plain(self.certify)
-        return given
 
 
 def _told(value: Fraction | int) -> str:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from flexdp._core.domains import DELTA, EPSILON, integer
-from flexdp._core.exact import Number
+from flexdp._core.fields import Exact, param
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.guarantees import EQUALITY, AnswersWithin, Privacy
 from flexdp.mechanisms.base import Mechanism
-from flexdp.mechanisms.documents import plain
 from flexdp.mechanisms.spaces import MOST_RECORDS, NUMBERS, Known, Space
 from flexdp.noise.drop import DropNoise
 
@@ -24,7 +20,6 @@ __all__ = ["Emptiness"]
 ANSWERS = Space("answers", EQUALITY)
 
 
-@dataclass(frozen=True, init=False, repr=False)
 class Emptiness(Mechanism):
     """The optimal private test for emptiness among those that never call an empty set non-empty.
 
@@ -49,16 +44,14 @@ class Emptiness(Mechanism):
     >>> print(chain.privacy.neighbours), chain.accuracy(records_at_least=100).alpha
     add or remove one record
     (None, 0.0)
-    >>> test.run(0), test.tau(Known(records_at_least=100)).alpha, test.parameters()
+    >>> test.run(0), test.tau(Known(records_at_least=100)).alpha, test.arguments()
     (False, 0.0, {'epsilon': 1, 'delta': '0.001'})
     """
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Exact = param(EPSILON)
+    delta: Exact = param(DELTA)
 
-    def __init__(self, epsilon: Number, delta: Number) -> None:
-        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
-        object.__setattr__(self, "delta", DELTA.check(delta))
+    def _check(self) -> None:
         self.noise  # noqa: B018  (a budget that no table can meet is refused now)
 
     @cached_property
@@ -126,13 +119,3 @@ class Emptiness(Mechanism):
     def sigma(self) -> DistortionSensitivity:
         """That of the identity."""
         return identity()
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the arguments that make an equal mechanism.
-
-        Returns
-        -------
-        dict
-            Arguments by name, numbers without loss.
-        """
-        return {"epsilon": plain(self.epsilon), "delta": plain(self.delta)}

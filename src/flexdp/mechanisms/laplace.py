@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from flexdp._core.domains import EPSILON, SENSITIVITY, Domain
-from flexdp._core.exact import Number, sum_up
+from flexdp._core.exact import sum_up
+from flexdp._core.fields import Exact, maybe, param
 from flexdp.calculus.accuracy import laplace_accuracy
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity, only_at_zero
 from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, AnswersWithin, Privacy
 from flexdp.mechanisms.base import Mechanism
-from flexdp.mechanisms.documents import plain
-from flexdp.mechanisms.read_off import space_of, written
+from flexdp.mechanisms.read_off import space_of
 from flexdp.mechanisms.spaces import HISTOGRAMS, NUMBERS, Known, Space
 from flexdp.noise.continuous import laplace
 from flexdp.statistics import Statistic, equal_size_sensitivity
@@ -32,7 +31,10 @@ _VALUE = Domain(
 )
 
 
-@dataclass(frozen=True, init=False, repr=False)
+def _statistic_check(_name: str, value: object) -> Statistic:
+    return statistic_given(value)
+
+
 class Laplace(Mechanism):
     """Laplace noise of scale Δ/ε on a statistic that one record moves by at most Δ.
 
@@ -61,20 +63,17 @@ class Laplace(Mechanism):
     Laplace(sensitivity=1, epsilon=2)
     >>> noisy.accuracy(gamma="0.05").beta
     1.4978661367769956
-    >>> isinstance(noisy.run(10), float), noisy.parameters()
+    >>> isinstance(noisy.run(10), float), noisy.arguments()
     (True, {'sensitivity': 1, 'epsilon': 2})
     >>> noisy.tau(Known(gamma="0.05")).bound(1.0), noisy.metric_sensitivity(1.0)
     (2.4978661367769956, 1.0)
     """
 
-    statistic: Statistic | None
-    sensitivity: Fraction
-    epsilon: Fraction
+    statistic: Statistic | None = param(maybe(_statistic_check), default=None, bare=True)
+    sensitivity: Exact = param(SENSITIVITY, kw_only=True)
+    epsilon: Exact = param(EPSILON, kw_only=True)
 
-    def __init__(self, statistic: Statistic | None = None, *, sensitivity: Number, epsilon: Number) -> None:
-        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
-        object.__setattr__(self, "sensitivity", SENSITIVITY.check(sensitivity))
-        object.__setattr__(self, "statistic", None if statistic is None else statistic_given(statistic))
+    def _check(self) -> None:
         if self.target != NUMBERS:
             raise InputError("statistic", "must be a number for Laplace noise to be added to it")
 
@@ -171,19 +170,3 @@ class Laplace(Mechanism):
     def lossy(self) -> bool:
         """True: the noise exceeds its bound with chance γ."""
         return True
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the arguments that make an equal mechanism.
-
-        Returns
-        -------
-        dict
-            Arguments by name, numbers without loss.
-        """
-        given: dict[str, Any] = {} if self.statistic is None else {"statistic": self.statistic}
-        return {**given, "sensitivity": plain(self.sensitivity), "epsilon": plain(self.epsilon)}
-
-    def __repr__(self) -> str:
-        given = [] if self.statistic is None else [written(self.statistic)]
-        numbers = [f"{name}={value!r}" for name, value in self.parameters().items() if name != "statistic"]
-        return f"Laplace({', '.join([*given, *numbers])})"

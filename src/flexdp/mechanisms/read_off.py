@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from fractions import Fraction
 from typing import Any, TypeAlias, TypeGuard
 
 from flexdp._core.domains import attribute
+from flexdp._core.fields import Taken, maybe, param
 from flexdp.calculus.accuracy import apply_error
 from flexdp.calculus.privacy import Relation
 from flexdp.calculus.sensitivities import (
@@ -22,15 +21,14 @@ from flexdp.guarantees import DIFFERENCE, ONE_RECORD, Accuracy, AnswersWithin, M
 from flexdp.guarantees.measures import metric_given
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.base import Mechanism
-from flexdp.mechanisms.documents import plain
 from flexdp.mechanisms.spaces import (
+    DIMENSIONS,
     HISTOGRAMS,
     NUMBERS,
     SETS,
     VALUES,
     Known,
     Space,
-    dimensions_given,
     histograms,
 )
 from flexdp.statistics import (
@@ -48,7 +46,7 @@ from flexdp.statistics import (
 )
 from flexdp.statistics.base import jump, statistic_given
 
-__all__ = ["Read", "ReadOff", "function_accuracy", "read_accuracy", "space_of", "written"]
+__all__ = ["Read", "ReadOff", "function_accuracy", "read_accuracy", "space_of"]
 
 Measure: TypeAlias = Metric | Callable[[Any, Any], float]
 Read: TypeAlias = Statistic | Callable[[Histogram], Any]
@@ -74,7 +72,17 @@ def _error(statistic: Statistic, metric: Metric | None = None) -> ErrorSensitivi
     )
 
 
-@dataclass(frozen=True, init=False, repr=False)
+def _declares(statistic: Read) -> TypeGuard[Statistic]:
+    """Return True for a statistic, which knows its name and its sensitivity, and False for a plain function."""
+    return attribute(statistic, "sensitivity") is not None
+
+
+def _read_given(_name: str, statistic: object) -> Read:
+    if callable(statistic) and not isinstance(statistic, type) and attribute(statistic, "sensitivity") is None:
+        return statistic
+    return statistic_given(statistic)
+
+
 class ReadOff(Mechanism):
     """Read a statistic off a histogram: exact for it, with error sensitivity Δ_f (paper, Thm. bucketing-general).
 
@@ -104,7 +112,7 @@ class ReadOff(Mechanism):
     (8, 2.5)
     >>> ReadOff(Max()).metric_sensitivity(2.5)
     2.5
-    >>> ReadOff(Max()).parameters()
+    >>> ReadOff(Max()).arguments()
     {'statistic': Max()}
     >>> from flexdp.mechanisms import Bucketing, Dropping
     >>> def gaps(histogram):
@@ -113,14 +121,9 @@ class ReadOff(Mechanism):
     Exact after leaving out at most 27 records from each bucket and moving every value by at most 2.5.
     """
 
-    statistic: Read
-    dimensions: int
-    metric: Metric | None
-
-    def __init__(self, statistic: Read, *, dimensions: int = 1, metric: Measure | None = None) -> None:
-        object.__setattr__(self, "statistic", _read_given(statistic))
-        object.__setattr__(self, "dimensions", dimensions_given(dimensions))
-        object.__setattr__(self, "metric", None if metric is None else metric_given("metric", metric))
+    statistic: Read = param(_read_given, bare=True)
+    dimensions: int = param(DIMENSIONS, default=1, kw_only=True)
+    metric: Taken[Measure | None, Metric | None] = param(maybe(metric_given), default=None, kw_only=True)
 
     @property
     def name(self) -> str:
@@ -201,52 +204,10 @@ class ReadOff(Mechanism):
         """
         return self.statistic.sensitivity(beta) if _declares(self.statistic) else math.inf
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the arguments that make an equal mechanism.
-
-        Returns
-        -------
-        dict
-            Arguments by name.
-        """
-        given: dict[str, Any] = {"statistic": self.statistic}
-        if self.dimensions > 1:
-            given["dimensions"] = self.dimensions
-        if self.metric is not None:
-            given["metric"] = self.metric
-        return given
-
-    def __repr__(self) -> str:
-        more = "" if self.dimensions == 1 else f", dimensions={self.dimensions}"
-        metric = "" if self.metric is None else f", metric={self.metric!r}"
-        return f"ReadOff({written(self.statistic)}{more}{metric})"
-
-
-def _declares(statistic: Read) -> TypeGuard[Statistic]:
-    """Return True for a statistic, which knows its name and its sensitivity, and False for a plain function."""
-    return attribute(statistic, "sensitivity") is not None
-
-
-def _read_given(statistic: object) -> Read:
-    if callable(statistic) and not isinstance(statistic, type) and attribute(statistic, "sensitivity") is None:
-        return statistic
-    return statistic_given(statistic)
-
 
 def _name(statistic: Read) -> str:
     told = statistic.name if _declares(statistic) else attribute(statistic, "__name__")
     return told if isinstance(told, str) else type(statistic).__name__
-
-
-def written(statistic: Read) -> str:
-    """A statistic as the expression that makes it, with numbers as a person writes them."""
-    if not _declares(statistic):
-        return _name(statistic)
-    if not is_dataclass(statistic):
-        return repr(statistic)
-    values = {field.name: getattr(statistic, field.name) for field in fields(statistic) if field.init}
-    given = [f"{name}={plain(v) if isinstance(v, Fraction) else v!r}" for name, v in values.items()]
-    return f"{type(statistic).__name__}({', '.join(given)})"
 
 
 def read_accuracy(histogram: Accuracy, statistic: Statistic) -> Accuracy:

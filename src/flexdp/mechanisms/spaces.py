@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
-from flexdp._core.domains import GAMMA, instance, integer, text
+from flexdp._core.domains import GAMMA, instance
+from flexdp._core.fields import Exact, Value, a, maybe, param, whole, word
 from flexdp.distortions import Move
 from flexdp.guarantees import DIFFERENCE, EQUALITY, HAUSDORFF, HISTOGRAM_DISTANCE, Metric
 from flexdp.histogram import Histogram
@@ -13,11 +14,12 @@ from flexdp.histogram import Histogram
 __all__ = ["HISTOGRAMS", "NUMBERS", "SETS", "VALUES", "Known", "Space", "histogram_given", "histograms"]
 
 MOST_RECORDS = 10**18
-_MOST_DIMENSIONS = 1000
+
+DIMENSIONS = whole(at_most=1000)
+RECORDS = maybe(whole(at_most=MOST_RECORDS))
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
+class Space(Value):
     """Inputs or outputs of a mechanism, and the metric in which errors on them are measured.
 
     Parameters
@@ -36,23 +38,13 @@ class Space:
     directions (angle)
     """
 
-    name: str
-    metric: Metric
-    dimensions: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", text("name", self.name, "'directions'"))
-        instance("metric", self.metric, Metric, "a Metric, for example Metric('angle')")
-        object.__setattr__(self, "dimensions", dimensions_given(self.dimensions))
+    name: str = param(word("'directions'"))
+    metric: Metric = param(a(Metric, "a Metric, for example Metric('angle')"))
+    dimensions: int = param(DIMENSIONS, default=1)
 
     def __str__(self) -> str:
         size = "" if self.dimensions == 1 else f" in {self.dimensions} dimensions"
         return f"{self.name}{size} ({self.metric})"
-
-
-def dimensions_given(value: object) -> int:
-    """A parameter that must be a number of dimensions."""
-    return integer("dimensions", value, at_most=_MOST_DIMENSIONS)
 
 
 HISTOGRAMS = Space("histograms", Metric(HISTOGRAM_DISTANCE.name, distance=Move()))
@@ -76,8 +68,7 @@ def histogram_given(value: object) -> Histogram:
     return instance("value", value, Histogram, "a Histogram, for example of Histogram.from_values")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Value):
     """Public knowledge of an input, on which accuracy may rest.
 
     Parameters
@@ -95,12 +86,6 @@ class Known:
     True
     """
 
-    records_at_least: int | None = None
-    bars: int | None = None
-    gamma: Fraction = Fraction(0)
-
-    def __post_init__(self) -> None:
-        for name in ("records_at_least", "bars"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else integer(name, value))
-        object.__setattr__(self, "gamma", GAMMA.check(self.gamma))
+    records_at_least: int | None = param(maybe(whole()), default=None, kw_only=True)
+    bars: int | None = param(maybe(whole()), default=None, kw_only=True)
+    gamma: Exact = param(GAMMA, default=Fraction(0), kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,15 +12,15 @@ import numpy as np
 from flexdp._core.domains import EPSILON, TAU, integer
 from flexdp._core.enclosure import Bounds, exp_bounds, log_bounds
 from flexdp._core.exact import Number, to_digits
+from flexdp._core.fields import plain
 from flexdp.calculus.powers import any_of
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.errors import InputError
 from flexdp.guarantees import Condition, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.base import Mechanism
-from flexdp.mechanisms.documents import plain
 from flexdp.mechanisms.dropping import keeps_errors
-from flexdp.mechanisms.spaces import MOST_RECORDS, Known, Space, dimensions_given, histogram_given, histograms
+from flexdp.mechanisms.spaces import DIMENSIONS, MOST_RECORDS, Known, Space, histogram_given, histograms
 from flexdp.noise.continuous import shifted_truncated_laplace
 
 __all__ = ["Directions", "STLap"]
@@ -37,7 +36,6 @@ class Directions(NamedTuple):
     added: Privacy
 
 
-@dataclass(frozen=True, init=False, repr=False)
 class STLap(Mechanism):
     """Shifted, truncated Laplace noise on [−q, 0] with q = τ|x|, rounded to the nearest integer, as in the paper.
 
@@ -70,7 +68,7 @@ class STLap(Mechanism):
     >>> float(alone.privacy.epsilon), [round(float(each.epsilon), 4) for each in alone.directions]
     (0.2, [0.1757, 0.2063])
     >>> plain = STLap("0.05", "0.5")
-    >>> plain.privacy is None, plain.parameters()
+    >>> plain.privacy is None, plain.arguments()
     (True, {'tau': '0.05', 'epsilon': '0.5'})
     >>> plain.run(Histogram.from_counts({1: 100})).size >= 95
     True
@@ -99,7 +97,7 @@ class STLap(Mechanism):
         limits = {"records": ("records_at_least", records_at_least), "buckets": ("bars", bars)}
         for field, (name, value) in limits.items():
             object.__setattr__(self, field, None if value is None else integer(name, value, at_most=MOST_RECORDS))
-        object.__setattr__(self, "dimensions", dimensions_given(dimensions))
+        object.__setattr__(self, "dimensions", DIMENSIONS("dimensions", dimensions))
 
     @property
     def source(self) -> Space:
@@ -223,7 +221,7 @@ class STLap(Mechanism):
         """True: records are left out, and that is all."""
         return True
 
-    def parameters(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """Return the arguments that make an equal mechanism.
 
         Returns

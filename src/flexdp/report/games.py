@@ -74,7 +74,7 @@ def play(
     if not len(table):
         raise InputError("histogram", "must not be empty")
     game = choice("game", game, GAMES)
-    parts = chain.parts
+    parts = chain.steps
     run = _Run(parts, _functions(parts, functions), (table, *_outputs(parts, table, outputs)))
     for value in run.values[1:]:
         if isinstance(value, Histogram) and not len(value):

@@ -55,8 +55,6 @@ class Reachable(NamedTuple):
 class Attainable(BuiltIn[_Value]):
     """A built-in statistic with a formula for its attainable set."""
 
-    __slots__ = ()
-
     def attainable(self, histogram: Histogram, alpha: Number) -> NDArray[Any]:
         """Return F_α, all values of the statistic after leaving out at most ⌊αn⌋ of the n records.
 

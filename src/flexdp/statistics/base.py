@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import BETA, attribute, instance
 from flexdp._core.exact import float_up
+from flexdp._core.fields import Value
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
@@ -92,10 +93,8 @@ class Statistic(Protocol):
         """
 
 
-class BuiltIn(ABC, Generic[_Value]):
+class BuiltIn(Value, ABC, Generic[_Value]):
     """Base of the built-in statistics: arguments are checked here, the formulas are in the subclasses."""
-
-    __slots__ = ()
 
     def __call__(self, histogram: Histogram) -> _Value:
         """Return the value on a histogram.

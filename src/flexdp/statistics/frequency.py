@@ -6,15 +6,15 @@ import datetime as dt
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import elements, integer
+from flexdp._core.domains import elements
 from flexdp._core.exact import Number, exact
+from flexdp._core.fields import Taken, param, whole
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram
@@ -35,7 +35,6 @@ from flexdp.statistics.support_errors import support_errors
 __all__ = ["Count", "CountAbove", "Distinct", "MaxAtLeast", "Mode", "Support", "Top"]
 
 
-@dataclass(frozen=True, slots=True)
 class Mode(Attainable[Any]):
     """The key with the most records; the smallest of several.
 
@@ -64,7 +63,6 @@ class Mode(Attainable[Any]):
         return at_mode(histogram, allowed)
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class MaxAtLeast(Attainable[Any]):
     """The largest key with at least ``count`` records; None if there is none.
 
@@ -85,11 +83,8 @@ class MaxAtLeast(Attainable[Any]):
     (20, [10, 20])
     """
 
-    count: int
+    count: Taken[Number, int] = param(whole())
     ordered: ClassVar[bool] = True
-
-    def __init__(self, count: Number) -> None:
-        object.__setattr__(self, "count", integer("count", count))
 
     @property
     def name(self) -> str:
@@ -107,7 +102,6 @@ class MaxAtLeast(Attainable[Any]):
         return at_tall(histogram, self.count, allowed)
 
 
-@dataclass(frozen=True, slots=True)
 class Support(Attainable[tuple[Any, ...]]):
     """All keys that occur, as a tuple in ascending order.
 
@@ -173,7 +167,6 @@ class Support(Attainable[tuple[Any, ...]]):
         return support_errors(histogram, runs, allowed)
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class Top(BuiltIn[tuple[tuple[Any, int], ...]]):
     """The ``count`` most frequent keys as pairs (key, records), most frequent first; ties by smaller key.
 
@@ -191,11 +184,8 @@ class Top(BuiltIn[tuple[tuple[Any, int], ...]]):
     (('b', 50), ('c', 10))
     """
 
-    count: int
+    count: Taken[Number, int] = param(whole())
     ordered: ClassVar[bool] = False
-
-    def __init__(self, count: Number) -> None:
-        object.__setattr__(self, "count", integer("count", count))
 
     @property
     def name(self) -> str:
@@ -252,7 +242,6 @@ class Top(BuiltIn[tuple[tuple[Any, int], ...]]):
         return listed_errors(histogram, runs, self.count, allowed)
 
 
-@dataclass(frozen=True, slots=True)
 class Distinct(Attainable[int]):
     """The number of distinct values.
 
@@ -279,7 +268,6 @@ class Distinct(Attainable[int]):
         return at_most_distinct(histogram, allowed)
 
 
-@dataclass(frozen=True, slots=True)
 class Count(Attainable[int]):
     """The number of records.
 
@@ -309,7 +297,15 @@ class Count(Attainable[int]):
         return between(histogram.size - allowed, histogram.size)
 
 
-@dataclass(frozen=True, init=False, slots=True)
+def _threshold(name: str, given: Any) -> Any:
+    if isinstance(given, dt.datetime):
+        raise InputError(name, "must be a number or a date", given=safe_repr(given))
+    if isinstance(given, dt.date):
+        return given
+    number, value = exact(name, given), plain_scalar(given)
+    return value if isinstance(value, int | float | Fraction) else number
+
+
 class CountAbove(Attainable[int]):
     """The number of records strictly above a threshold.
 
@@ -328,17 +324,8 @@ class CountAbove(Attainable[int]):
     (10, [8, 9, 10])
     """
 
-    threshold: Any
+    threshold: Taken[Number | dt.date, Any] = param(_threshold)
     ordered: ClassVar[bool] = True
-
-    def __init__(self, threshold: Number | dt.date) -> None:
-        if isinstance(threshold, dt.datetime):
-            raise InputError("threshold", "must be a number or a date", given=safe_repr(threshold))
-        if not isinstance(threshold, dt.date):
-            number = exact("threshold", threshold)
-            given: Any = plain_scalar(threshold)
-            threshold = given if isinstance(given, int | float | Fraction) else number
-        object.__setattr__(self, "threshold", threshold)
 
     @property
     def name(self) -> str:

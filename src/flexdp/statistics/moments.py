@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -11,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import SPAN, TRIM
-from flexdp._core.exact import Number, float_up, number_text, said
+from flexdp._core.exact import float_up, number_text, said
+from flexdp._core.fields import Exact, param
 from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
 from flexdp.statistics.base import BuiltIn, numbers, running
@@ -19,7 +19,6 @@ from flexdp.statistics.base import BuiltIn, numbers, running
 __all__ = ["Mean", "SampleVariance", "Std", "Sum", "TrimmedMean", "Variance"]
 
 
-@dataclass(frozen=True, slots=True)
 class Mean(BuiltIn[float]):
     """The arithmetic mean.
 
@@ -41,7 +40,6 @@ class Mean(BuiltIn[float]):
         return beta
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class TrimmedMean(BuiltIn[float]):
     """The mean of what remains after cutting off a share ``trim`` of the mass at either end.
 
@@ -59,11 +57,8 @@ class TrimmedMean(BuiltIn[float]):
     3.0
     """
 
-    trim: Fraction
+    trim: Exact = param(TRIM)
     ordered: ClassVar[bool] = True
-
-    def __init__(self, trim: Number) -> None:
-        object.__setattr__(self, "trim", TRIM.check(trim))
 
     @property
     def name(self) -> str:
@@ -82,7 +77,6 @@ class TrimmedMean(BuiltIn[float]):
         return beta
 
 
-@dataclass(frozen=True, slots=True)
 class Std(BuiltIn[float]):
     """The population standard deviation (division by n).
 
@@ -105,7 +99,6 @@ class Std(BuiltIn[float]):
         return beta
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class Variance(BuiltIn[float]):
     """The population variance (division by n) of values in a public interval.
 
@@ -124,12 +117,9 @@ class Variance(BuiltIn[float]):
     (1.0, 243.75)
     """
 
-    span: Fraction
+    span: Exact = param(SPAN)
     name: ClassVar[str] = "variance"
     ordered: ClassVar[bool] = True
-
-    def __init__(self, span: Number) -> None:
-        object.__setattr__(self, "span", SPAN.check(span))
 
     def _value(self, histogram: Histogram) -> float:
         return _variance(numbers(self, histogram), histogram)
@@ -141,7 +131,6 @@ class Variance(BuiltIn[float]):
         return float_up(moved * (self.span - moved))
 
 
-@dataclass(frozen=True, slots=True)
 class SampleVariance(BuiltIn[float]):
     """The sample variance (division by n − 1) of at least two records.
 
@@ -168,7 +157,6 @@ class SampleVariance(BuiltIn[float]):
         return math.inf
 
 
-@dataclass(frozen=True, slots=True)
 class Sum(BuiltIn[Any]):
     """The sum of all values.
 

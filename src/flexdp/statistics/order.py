@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
-from flexdp._core.domains import LEVEL, integer
+from flexdp._core.domains import LEVEL
 from flexdp._core.exact import Number, exact_text, number_text
+from flexdp._core.fields import Exact, Taken, param, whole
 from flexdp._core.text import ordinal
 from flexdp.histogram import Histogram
 from flexdp.statistics.attainable import Attainable, Reachable, at_quantile, at_range
@@ -23,7 +23,10 @@ _HALF = Fraction(1, 2)
 _LONGEST_PERCENT = 8  # characters of a percentage in a name
 
 
-@dataclass(frozen=True, slots=True)
+def _level(_name: str, level: Number) -> Fraction:
+    return LEVEL.check(level)
+
+
 class Max(Attainable[Any]):
     """The largest key.
 
@@ -50,7 +53,6 @@ class Max(Attainable[Any]):
         return at_quantile(histogram, Fraction(1), allowed)
 
 
-@dataclass(frozen=True, slots=True)
 class Min(Attainable[Any]):
     """The smallest key.
 
@@ -77,7 +79,6 @@ class Min(Attainable[Any]):
         return at_quantile(histogram, Fraction(0), allowed)
 
 
-@dataclass(frozen=True, slots=True)
 class Range(Attainable[Any]):
     """The largest key minus the smallest.
 
@@ -104,7 +105,6 @@ class Range(Attainable[Any]):
         return at_range(histogram, allowed)
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class Quantile(Attainable[Any]):
     """The smallest key with at least a fraction ``level`` of the records at or below it (inverted CDF).
 
@@ -122,11 +122,8 @@ class Quantile(Attainable[Any]):
     ('99th percentile', 20, [20, 70])
     """
 
-    level: Fraction
+    level: Exact = param(_level)
     ordered: ClassVar[bool] = True
-
-    def __init__(self, level: Number) -> None:
-        object.__setattr__(self, "level", LEVEL.check(level))
 
     @property
     def name(self) -> str:
@@ -145,7 +142,6 @@ class Quantile(Attainable[Any]):
         return at_quantile(histogram, self.level, allowed)
 
 
-@dataclass(frozen=True, slots=True)
 class Median(Attainable[Any]):
     """The 0.5-quantile: the lower of the two middle records if there are two.
 
@@ -171,7 +167,6 @@ class Median(Attainable[Any]):
         return at_quantile(histogram, _HALF, allowed)
 
 
-@dataclass(frozen=True, slots=True)
 class MidpointMedian(Attainable[Any]):
     """The midpoint of the two middle records.
 
@@ -200,7 +195,6 @@ class MidpointMedian(Attainable[Any]):
         return at_midpoint(histogram, numbers(self, histogram), allowed)
 
 
-@dataclass(frozen=True, slots=True)
 class IQR(Attainable[Any]):
     """The interquartile range: the 0.75-quantile minus the 0.25-quantile.
 
@@ -227,7 +221,6 @@ class IQR(Attainable[Any]):
         return at_quartiles(histogram, allowed)
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class KthLargest(Attainable[Any]):
     """The value of the ``rank``-th largest record; None if there are fewer records.
 
@@ -245,11 +238,8 @@ class KthLargest(Attainable[Any]):
     ('3rd-largest value', 5)
     """
 
-    rank: int
+    rank: Taken[Number, int] = param(whole())
     ordered: ClassVar[bool] = True
-
-    def __init__(self, rank: Number) -> None:
-        object.__setattr__(self, "rank", integer("rank", rank))
 
     @property
     def name(self) -> str:
@@ -272,7 +262,6 @@ class KthLargest(Attainable[Any]):
         return at_kth_largest(histogram, self.rank, allowed)
 
 
-@dataclass(frozen=True, init=False, slots=True)
 class InterpolatedQuantile(Attainable[float]):
     """The quantile of spreadsheets: linear interpolation between the records around position (n − 1)·level.
 
@@ -289,11 +278,8 @@ class InterpolatedQuantile(Attainable[float]):
     3.6
     """
 
-    level: Fraction
+    level: Exact = param(_level)
     ordered: ClassVar[bool] = True
-
-    def __init__(self, level: Number) -> None:
-        object.__setattr__(self, "level", LEVEL.check(level))
 
     @property
     def name(self) -> str:
