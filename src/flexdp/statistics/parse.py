@@ -79,7 +79,7 @@ def parse_statistic(
     Examples
     --------
     >>> parse_statistic("q0.99"), parse_statistic("max_at_least:500")
-    (Quantile(level=Fraction(99, 100)), MaxAtLeast(count=500))
+    (Quantile(level='0.99'), MaxAtLeast(count=500))
     >>> parse_statistic("medain")
     Traceback (most recent call last):
     flexdp.errors.InputError: statistic: invalid statistic 'medain'. Did you mean median?
