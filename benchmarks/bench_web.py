@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from _timing import race, say
 
 from flexdp.calculus import powers as _powers
-from flexdp.planning import options as _options
+from flexdp.planning import given as _given
 from flexdp.web.entries import Entries
 from flexdp.web.example import flights
 from flexdp.web.page import page
@@ -37,7 +37,7 @@ def anew(**asked: str) -> Callable[[], object]:
     """Request a page that is new except for its ε, with empty caches."""
 
     def make() -> str:
-        _options._curve.cache_clear()
+        _given._most_lost_of.cache_clear()
         _powers.share_of_each.cache_clear()
         return page(Entries.read(asked | {"epsilon": f"1.{next(numbers)}"}))
 

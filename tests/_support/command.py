@@ -57,7 +57,7 @@ RIGHT = [
     "plan --public-sample t.csv x --kind date --date-format %d.%m.%Y --format csv --sheet S --zone UTC",
     "plan --epsilon 1 --ask none --records-about 1000",
     "plan --epsilon 1 --edges 0,1,2 --records-about 1000 --by w --groups A,B --stat max",
-    "plan --epsilon 1 --ask max --records-about 1000 --by w --groups-about 2 --seed 1",
+    "plan --epsilon 1 --ask max --records-about 1000 --by w --groups-about 2",
     "report r.json --output o.html --column x",
     "verify r.json",
     "compare --law normal:5,1 --stat max --runs 2 --datasets 2 -e 1 -m em --records 10 --bars 3 --seed 1 --no-figure",

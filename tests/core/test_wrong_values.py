@@ -387,8 +387,8 @@ def planned() -> dict[str, Call]:
     solved = {**RIGHT, "records_at_least": 1000, "buckets": 10, "buckets_per_unit": 1}
     regime = {"name": "inverse-root", "records_at_least": 1000, "buckets": 3}
     return {
-        "plan": Call(flexdp.plan, {**known, **losses, **rest, "ask": None, "seed": 0}),
-        "plan of answers": Call(flexdp.plan, {"epsilon": 1, "records_about": 1000, "ask": ["max"], "seed": 0}, ["ask"]),
+        "plan": Call(flexdp.plan, {**known, **losses, **rest, "ask": None}),
+        "plan of answers": Call(flexdp.plan, {"epsilon": 1, "records_about": 1000, "ask": ["max"]}, ["ask"]),
         "plan of buckets": Call(
             flexdp.plan,
             {"delta": 1e-6, "records_about": 1000, "buckets": 10, "lose_share": 0.1},
@@ -407,7 +407,7 @@ def planned() -> dict[str, Call]:
         ),
         "plan of unknown groups": Call(flexdp.plan, {**known, "by": ["ward"], "groups_about": 3}, ["groups_about"]),
         "plan of a sample": Call(flexdp.plan, {**known, "public_sample": [1.0, 2.0]}, ["public_sample"]),
-        "Advice.to_json": Call(PLAN.to_json, {"indent": None}),
+        "Plan.to_json": Call(PLAN.to_json, {"indent": None}),
         "solve": Call(planning.solve, {**solved, **none("q", "max_drop", "alpha", "beta", "span")}),
         "regime": Call(planning.regime, {**regime, **none("beta", "span", "tau", "exponent")}),
         "per_bucket": Call(planning.per_bucket, {**RIGHT, "buckets_per_unit": 2}),
@@ -786,7 +786,7 @@ RESULTS = {
     "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors",
     "SmallestBeta", "Perturbed", "ErrorBounds",
     "Cell", "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings",
-    "StepNoise", "Steps", "Study", "WorstCase", "WorstCases", "Document", "Advice", "Expected", "Option", "Plan",
+    "StepNoise", "Steps", "Study", "WorstCase", "WorstCases", "Document", "Expected", "Plan", "Solved",
     "Metric", "Thinned", "Neighbours", "Division", "Account", "Calibration", "Entry", "LossDistribution", "Payment",
     "PrivacyCurve", "Receipt", "Stored", "Verdict", "Completed", "Computed", "DistortionCase", "ErrorCase",
     "MetricCase", "Preserved", "Checked", "Claim",

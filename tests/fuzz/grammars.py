@@ -43,8 +43,8 @@ def _law(text: str) -> None:
 
 
 def _planned(text: str) -> None:
-    advice = plan(epsilon=1, delta="1e-6", records_about=200, bounds=(0, 100), width=10, simulate=text, seed=1)
-    advice.to_json().encode()
+    found = plan(epsilon=1, delta="1e-6", records_about=200, bounds=(0, 100), width=10, simulate=text)
+    found.to_json().encode()
 
 
 def _buckets(text: str) -> None:

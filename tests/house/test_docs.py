@@ -37,17 +37,17 @@ def test_the_python_of_the_tutorial() -> None:
     (block,) = re.findall(r"```python\n(.*?)```", PLANNING, re.DOTALL)
     space: dict[str, object] = {}
     exec(compile(block, "planning.md", "exec"), space)
-    assert isinstance(space["advice"], flexdp.planning.Advice)
+    assert isinstance(space["plan"], flexdp.planning.Plan)
 
 
 def test_the_numbers_in_the_text() -> None:
     reach = {delta: flexdp.plan(epsilon=1, delta=delta).chosen for delta in ("1e-6", "1e-9", "1e-12")}
-    drops = [option.max_drop for option in reach.values() if option is not None]
+    drops = [option["max_drop"] for option in reach.values() if option is not None]
     assert [more - less for less, more in pairwise(drops)] == [13, 14]
     assert "costs 13 or 14 more records" in PLANNING
     alone, usual = (flexdp.plan(epsilon=1, delta="1e-6", records_about=20_000, ask=ask).chosen for ask in ([], None))
     assert alone is not None and usual is not None
-    assert f"\n{alone.max_drop} records at ε = 1 instead of {usual.max_drop}." in PLANNING
+    assert f"\n{alone['max_drop']} records at ε = 1 instead of {usual['max_drop']}." in PLANNING
 
 
 def test_the_sample_of_the_tutorial(tmp_path: Path) -> None:

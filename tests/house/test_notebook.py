@@ -14,8 +14,8 @@ from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parent.parent.parent / "examples" / "flights.ipynb"
 KEY = {  # what the cells that begin so must show
-    "advice = flexdp.plan(records_about": [r"flexdp-card", r"ε", r"flexdp release FILE COLUMN --epsilon"],
-    "advice = flexdp.plan(\n": [
+    "plan = flexdp.plan(records_about": [r"flexdp-card", r"ε", r"flexdp release FILE COLUMN --epsilon"],
+    "plan = flexdp.plan(\n": [
         r"certified +expected +50% sure",
         r"a lognormal distribution with median 15",
         r"→ +1 +36 +37",

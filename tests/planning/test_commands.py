@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp import InputError, plan
-from flexdp.planning.working import leaves_nothing
+from flexdp.planning.given import GivenBuckets
 from flexdp.simulation import parse_distribution
 
 LAW = "lognormal:median=100,sigma=1"
@@ -76,81 +76,51 @@ def run(command: str, path: str) -> Any:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_command_leaves_something(name: str, tmp_path: Path) -> None:
+def test_what_a_plan_says_is_left_is_left(name: str, tmp_path: Path) -> None:
+    """The command leaves something, unless the plan says otherwise; then the larger ε that it names does."""
     known = CASES[name]
-    advice = plan(**known, simulate=LAW if name not in ("many buckets", "relative without bounds") else None)
-    path = written(tmp_path, known["records_about"])
-    offered = [each for each in (advice.command, advice.larger and advice.larger.command) if each is not None]
-    assert offered
-    for place, command in enumerate(offered):
-        done = run(command, path)
-        assert done.returncode == 0, done.stderr
-        document = json.loads(done.stdout)
-        assert any(answer["value"] not in (None, [], {}) for answer in document["answers"])
-        whole = Fraction(document["privacy"]["epsilon"]) * known.get("releases", 1)
-        assert whole == Fraction(known["epsilon"]) if command == advice.command else place == len(offered) - 1
-    assert not leaves_nothing(advice.instead or advice) or advice.command is None
+    planned = plan(**known)
+    if planned.leaves_nothing:
+        assert planned.warnings[-1].startswith("almost nothing would be left") and planned.warnings[-1] in str(planned)
+        if planned.larger is None:
+            return
+        assert planned.document()["larger_epsilon"] is not None
+        assert f"that leaves something is {float(planned.larger):g}, at which an observer" in planned.warnings[-1]
+        planned = plan(**{**known, "epsilon": planned.larger})
+    assert not planned.leaves_nothing and planned.larger is None and planned.document()["larger_epsilon"] is None
+    done = run(planned.command, written(tmp_path, known["records_about"]))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert any(answer["value"] not in (None, [], {}) for answer in document["answers"])
+    assert Fraction(document["privacy"]["epsilon"]) * known.get("releases", 1) == planned.epsilon
 
 
-def test_a_command_that_would_leave_nothing_is_the_negative_control(tmp_path: Path) -> None:
-    """What the planner was asked for, run as it was asked: the reason for another command."""
-    asked = CASES["many buckets"]
-    path = written(tmp_path, asked["records_about"])
-    done = run_command("release", path, "cost", "-e", "0.01", "-d", "1e-6", "--width", "1", "--bounds", "0:100000")
-    assert done.returncode == 4
+def test_a_plan_that_would_leave_nothing_is_the_negative_control(tmp_path: Path) -> None:
+    planned = plan(**CASES["many buckets"] | {"epsilon": "0.01"})
+    assert planned.leaves_nothing
+    assert run(planned.command, written(tmp_path, planned.design.records or 0)).returncode == 4
 
 
-def test_what_is_said_where_the_command_is_another_one() -> None:
-    advice = plan(**CASES["relative from zero"])
-    assert advice.setting.buckets == 7258
-    assert "makes 7 258 buckets between bounds that include 0" in advice.warnings[0]
-    assert advice.warnings[-1].startswith("almost nothing would be left of these buckets")
-    assert advice.instead is not None and "--relative" not in advice.command and "--relative" not in advice.text()
-    assert advice.document()["command"] == advice.command and advice.command in advice._repr_html_()
+def test_what_is_said_where_nothing_would_be_left() -> None:
+    planned = plan(**CASES["relative from zero"])
+    assert isinstance(planned.design, GivenBuckets) and planned.design.buckets == 7258
+    assert "makes 7 258 buckets between bounds that include 0" in planned.warnings[0]
+    assert planned.warnings[-1].startswith("almost nothing would be left, at any usual ε. Publish less")
+    assert planned.larger is None and "--relative 0.05" in planned.command
     raised = plan(**CASES["small ε"])
-    assert raised.instead is not None and raised.instead.epsilon == raised.epsilon == Fraction(1, 100)
-    assert raised.warnings[-1].endswith("at this ε: the command asks for the number of records alone.")
-    assert raised.command == "flexdp release FILE COLUMN --epsilon 0.01 --delta 0 --ask count"
-    lines = raised.text().splitlines()
-    assert lines[-2:] == ["Run:", f"  {raised.command}"]
-    assert raised.larger is not None and raised.larger.epsilon == Fraction("0.2")
-    offer = lines.index(f"  {raised.larger.command}")
-    assert lines[offer - 1] == f"{raised.alternative}:" and lines[offer - 1] == (
-        "With ε = 0.2 instead of 0.01, there are likely to be answers, but an observer who was 50% sure may become "
-        "55% sure instead of 50.3%:"
+    assert raised.larger == Fraction("0.2") and raised.command.startswith("flexdp release FILE COLUMN --epsilon 0.01 ")
+    assert raised.warnings[-1] == (
+        "almost nothing would be left at this ε. The smallest usual ε that leaves something is 0.2, at which an "
+        "observer who was 50% sure may become 55% sure."
     )
-    assert raised.document()["larger_epsilon"] == {"epsilon": "0.2", "command": raised.larger.command}
-    assert raised.alternative in raised._repr_html_() and raised.larger.command in raised._repr_html_()
+    assert raised.text().splitlines()[-2:] == ["Run:", f"  {raised.command}"]
+    assert raised.warnings[-1] in raised._repr_html_() and raised.document()["larger_epsilon"] == "0.2"
     fine = plan(epsilon=1, delta="1e-6", relative="0.05", bounds=(1, 1000), records_about=50_000)
-    assert fine.instead is None and not fine.warnings and "--relative 0.05 --bounds 1:1000" in fine.command
-    assert fine.larger is None and fine.alternative == "" and fine.document()["larger_epsilon"] is None
-    hopeless = plan(epsilon=1, delta="1e-6", kind="text", records_about=20)
-    assert hopeless.instead is None and "no command to run" in hopeless.warnings[-1]
-    assert "with 20 records, no bucket is certain" in hopeless.warnings[0]
-    assert hopeless.command is None and hopeless.document()["command"] is None and "Run:" not in hopeless.text()
-    assert hopeless.alternative.startswith("With ε = 5 instead of 1, a bucket of 7 records is certain to survive, but ")
-    alone = plan(epsilon=1, delta="1e-6", kind="text", records_about=5)
-    assert alone.command is None and alone.larger is None
-    assert "flexdp release" not in alone.text() and "flexdp release" not in alone._repr_html_()
-
-
-def test_what_is_left_out_first_where_there_are_too_few_records() -> None:
-    """At the ε that was asked for: other buckets, fewer answers, no groups, then the number of records."""
-    texts = plan(epsilon=1, delta="1e-6", kind="text", by="ward", groups_about=400, records_about=5000)
-    assert texts.command == "flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --kind text"
-    asked = plan(**CASES["many groups"])
-    assert asked.command == "flexdp release FILE COLUMN --epsilon 1 --delta 0 --ask max"
-    assert "the command leaves them out" in asked.warnings[-1]
-    bars = plan(epsilon=1, delta="1e-6", width=1, bounds=(0, 99), by="ward", groups_about=400, records_about=5000)
-    assert bars.command == "flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --width 1 --bounds 0:99"
-    finer = plan(epsilon=1, delta="1e-6", width=1, bounds=(0, 9999), by="ward", groups_about=400, records_about=5000)
-    assert finer.command == "flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --bounds 0:9999 --kind number"
-    many = plan(epsilon=1, ask=["max", "mean"], records_about=300)
-    assert many.command == "flexdp release FILE COLUMN --epsilon 1 --delta 0 --ask max"
-    assert many.larger is not None and many.larger.epsilon == 2
-    for records, words in ((100, "--ask count"), (300, "--ask max"), (400, "--ask max --ask mean")):
-        both = plan(epsilon=1, delta="1e-6", ask=["max", "mean"], stats="mode", records_about=records)
-        assert both.command == f"flexdp release FILE COLUMN --epsilon 1 --delta 0 {words}"
+    assert not fine.leaves_nothing and not fine.warnings and "--relative 0.05 --bounds 1:1000" in fine.command
+    assert fine.larger is None and fine.document()["larger_epsilon"] is None
+    texts = plan(epsilon=1, delta="1e-6", kind="text", records_about=20)
+    assert "with 20 records, no bucket is certain" in texts.warnings[0] and texts.larger == 5
+    assert plan(epsilon=1, delta="1e-6", kind="text", records_about=5).larger is None
 
 
 @pytest.mark.parametrize(
@@ -167,10 +137,10 @@ def test_what_is_left_out_first_where_there_are_too_few_records() -> None:
     ],
 )
 def test_few_records_in_buckets_that_nobody_counted(shape: dict[str, Any], records: int, words: str) -> None:
-    advice = plan(epsilon=1, delta="1e-6", records_about=records, **shape)
-    assert any(warning.startswith("a bucket needs 28 records") and words in warning for warning in advice.warnings)
+    planned = plan(epsilon=1, delta="1e-6", records_about=records, **shape)
+    assert any(warning.startswith("a bucket needs 28 records") and words in warning for warning in planned.warnings)
     enough = plan(epsilon=1, delta="1e-6", records_about=10_000, **shape)
-    assert not any("a bucket needs" in warning for warning in enough.warnings) and enough.instead is None
+    assert not any("a bucket needs" in warning for warning in enough.warnings) and not enough.leaves_nothing
 
 
 @pytest.mark.parametrize(
@@ -178,46 +148,44 @@ def test_few_records_in_buckets_that_nobody_counted(shape: dict[str, Any], recor
 )
 def test_the_table_and_the_command_are_of_the_same_buckets(shape: dict[str, Any], tmp_path: Path) -> None:
     """Without a width, a release would choose buckets with a part of ε, and lose more than the table says."""
-    advice = plan(epsilon=1, delta="1e-6", **shape)
-    assert "--width W" in str(advice.command) and "every value its own" not in advice.heading
-    assert any("replace W" in warning for warning in advice.warnings)
+    planned = plan(epsilon=1, delta="1e-6", **shape)
+    assert "--width W" in str(planned.command) and "every value its own" not in planned.heading
+    assert any("replace W" in warning for warning in planned.warnings)
     if "kind" not in shape:
         width = " 3" if "bounds" in shape else " 100"
-        done = run(str(advice.command).replace(" W", width), written(tmp_path, 3000))
-        assert advice.chosen is not None and json.loads(done.stdout)["mechanism"]["max_drop"] == advice.chosen.max_drop
+        done = run(str(planned.command).replace(" W", width), written(tmp_path, 3000))
+        assert (
+            planned.chosen is not None
+            and json.loads(done.stdout)["mechanism"]["max_drop"] == planned.chosen["max_drop"]
+        )
 
 
 def test_units_in_automatic_buckets_lose_what_the_plan_says(tmp_path: Path) -> None:
-    advice = plan(**CASES["units in automatic buckets"])
-    document = json.loads(run(str(advice.command), written(tmp_path, 6000)).stdout)
-    assert advice.chosen is not None
+    planned = plan(**CASES["units in automatic buckets"])
+    document = json.loads(run(str(planned.command), written(tmp_path, 6000)).stdout)
+    assert planned.chosen is not None
     # The noisy number of records decides, and moves it by a few.
-    assert document["mechanism"]["max_drop"] == pytest.approx(advice.chosen.max_drop, rel=0.05)
+    assert document["mechanism"]["max_drop"] == pytest.approx(planned.chosen["max_drop"], rel=0.05)
     single = plan(epsilon=3, delta="1e-6", records_about=6000)
-    assert single.chosen is not None and advice.chosen.max_drop > 1.8 * single.chosen.max_drop
-    trial = plan(**CASES["units in automatic buckets"], simulate=LAW).sharp.expected(Fraction(3))  # type: ignore[union-attr]
-    lost = advice.sharp.lost(advice.sharp.shares(Fraction(3)))  # type: ignore[union-attr]
-    assert trial.share == pytest.approx(lost, rel=0.3)  # type: ignore[union-attr]
+    assert single.chosen is not None and planned.chosen["max_drop"] > 1.8 * single.chosen["max_drop"]
 
 
 def test_buckets_and_answers_share_epsilon_as_a_release_does(tmp_path: Path) -> None:
-    advice = plan(**CASES["buckets and answers"])
-    assert advice.command == (
+    planned = plan(**CASES["buckets and answers"])
+    assert planned.command == (
         "flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --ask q0.999 --ask mean --kind number"
     )
-    document = json.loads(run(advice.command, written(tmp_path, 6000)).stdout)
-    assert advice.chosen is not None
-    assert document["mechanism"]["max_drop"] == pytest.approx(advice.chosen.max_drop, rel=0.05)
-    (first, _) = advice.document()["asked"]["options"][4]["answers"]
-    assert advice.document()["asked"]["options"][4]["chosen"] and first["stat"] == "q0.999"
+    document = json.loads(run(planned.command, written(tmp_path, 6000)).stdout)
+    assert planned.chosen is not None
+    assert document["mechanism"]["max_drop"] == pytest.approx(planned.chosen["max_drop"], rel=0.05)
     answers = document["asked"]["results"][0]["answers"]
-    assert first["bound"] == pytest.approx(answers[0]["beyond"], abs=3)
-    alone = plan(epsilon="0.5", ask=["q0.999", "mean"], records_about=6000).document()["asked"]["options"][3]
-    assert alone["answers"] == advice.document()["asked"]["options"][4]["answers"]
-    assert advice.document()["automatic"]["options"][4]["share_of_answers"] == "0.5"
-    row = next(row for row in advice.table()[1] if row[0])
-    assert len(row) == len(advice.table()[0]) and "asked: 99.9th percentile, mean" in advice.heading
-    assert "Buckets get half of ε" in advice.text()
+    assert planned.chosen["q0.999"].bound == pytest.approx(answers[0]["beyond"], abs=3)
+    alone = plan(epsilon="0.5", ask=["q0.999", "mean"], records_about=6000).chosen
+    assert alone is not None and all(alone[name] == planned.chosen[name] for name in ("q0.999", "mean"))
+    assert planned.chosen["share_beside"] == Fraction(1, 2)
+    row = next(row for row in planned.table()[1] if row[0])
+    assert len(row) == len(planned.table()[0]) and "asked: 99.9th percentile, mean" in planned.heading
+    assert "Buckets get half of ε" in planned.text()
 
 
 @pytest.mark.parametrize("ask", [[], "none", ["none"], ()])
@@ -228,13 +196,10 @@ def test_buckets_alone_get_all_of_epsilon(ask: Any, tmp_path: Path) -> None:
     document = json.loads(run(alone.command, written(tmp_path, 6000)).stdout)
     assert "asked" not in document and alone.chosen is not None and usual.chosen is not None
     # The noisy number of records decides, and moves it by a few.
-    assert document["mechanism"]["max_drop"] == pytest.approx(alone.chosen.max_drop, rel=0.05)
-    assert usual.chosen.max_drop > 1.4 * alone.chosen.max_drop, "a third of ε is for minimum and maximum"
+    assert document["mechanism"]["max_drop"] == pytest.approx(alone.chosen["max_drop"], rel=0.05)
+    assert usual.chosen["max_drop"] > 1.4 * alone.chosen["max_drop"], "a third of ε is for minimum and maximum"
     assert "All of ε is for the buckets" in alone.text() and "Minimum and maximum get" not in alone.text()
-    assert {option["share_of_ends"] for option in alone.document()["automatic"]["options"]} == {"0"}
-    trial = plan(**known, ask=ask, simulate=LAW).sharp.expected(Fraction(1))  # type: ignore[union-attr]
-    lost = alone.sharp.lost(alone.sharp.shares(Fraction(1)))  # type: ignore[union-attr]
-    assert trial.share == pytest.approx(lost, rel=0.3)  # type: ignore[union-attr]
+    assert {row["share_beside"] for row in alone.rows} == {0}
 
 
 @pytest.mark.parametrize(
@@ -246,14 +211,13 @@ def test_buckets_alone_get_all_of_epsilon(ask: Any, tmp_path: Path) -> None:
         ({"kind": "integer", "max_buckets_per_unit": 1}, "--ask none --kind integer --unit UNIT_COLUMN "
          "--max-buckets-per-unit 1"),
         ({"width": 100}, "--width 100"),  # buckets of one's own have no answers beside them
-        ({"width": 1, "bounds": (0, 10**5)}, "--ask none --bounds 0:100000 --kind number"),  # instead
     ],
 )  # fmt: skip
 def test_buckets_alone_in_other_plans(shape: dict[str, Any], words: str, tmp_path: Path) -> None:
     known = {"epsilon": 1, "delta": "1e-6", "records_about": 6000}
-    advice = plan(**known, **shape, ask=[])
-    assert advice.command == f"flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 {words}"
-    document = json.loads(run(advice.command, written(tmp_path, 6000)).stdout)
+    planned = plan(**known, **shape, ask=[])
+    assert planned.command == f"flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 {words}"
+    document = json.loads(run(planned.command, written(tmp_path, 6000)).stdout)
     assert "asked" not in document and document["privacy"]["epsilon"] == "1"
     assert plan(epsilon=1, delta="1e-6", kind="text", ask=[], records_about=6000).command == (
         "flexdp release FILE COLUMN --epsilon 1 --delta 1e-06 --kind text"
@@ -278,38 +242,34 @@ def test_the_number_of_groups_matters() -> None:
     assert set(cells) == {"–"}
 
 
-@pytest.mark.parametrize(
-    ("bounds", "words"),
-    [
-        ((0, 1000), "bounds=(1, 1000) would make 71 buckets, and values nearer to 0 would count as 1."),
-        ((-1000, 0), "bounds=(-1000, -1) would make 71 buckets, and values nearer to 0 would count as -1."),
-        ((-1000, 1000), "towards it. Use width, or omit both, and flexdp chooses the buckets."),
-        ((-5, 1000), "towards it. Use width, or omit both, and flexdp chooses the buckets."),
-    ],
-)
-def test_relative_buckets_towards_zero(bounds: tuple[int, int], words: str) -> None:
-    advice = plan(epsilon=1, delta="1e-6", relative="0.05", bounds=bounds, records_about=50_000)
-    assert words in advice.warnings[0]
+@pytest.mark.parametrize(("bounds", "warned"), [((0, 1000), True), ((-1000, 0), True), ((-5, 1000), True),
+                                               ((1, 1000), False)])  # fmt: skip
+def test_relative_buckets_towards_zero(bounds: tuple[int, int], warned: bool) -> None:
+    planned = plan(epsilon=1, delta="1e-6", relative="0.05", bounds=bounds, records_about=50_000)
+    assert any("Begin bounds at the smallest value that matters" in each for each in planned.warnings) == warned
 
 
 def test_groups_in_a_plan() -> None:
-    alone = plan(epsilon=1, ask="max", records_about=10_000)
-    known = plan(epsilon=1, ask="max", records_about=30_000, by="ward", groups=WARDS)
-    assert alone.sharp is not None and known.sharp is not None
-    one = known.sharp.option(known.epsilon).bounds  # type: ignore[union-attr]
-    assert one == alone.sharp.option(alone.epsilon).bounds  # type: ignore[union-attr]  # each group is a column of its own
+    alone = plan(epsilon=1, ask="max", records_about=10_000).chosen
+    known = plan(epsilon=1, ask="max", records_about=30_000, by="ward", groups=WARDS).chosen
+    assert alone is not None and known is not None
+    assert known["max"] == alone["max"]  # each group is a column of its own
     unknown = plan(epsilon=1, ask="max", records_about=30_000, by="ward", groups_about=3)
     assert unknown.delta > 0 and "--groups" not in unknown.command and "--by ward" in unknown.command
-    assert unknown.sharp.option(unknown.epsilon).bounds[0].bound > one[0].bound  # type: ignore[union-attr]
+    assert unknown.chosen is not None and unknown.chosen["max"].bound > known["max"].bound
     assert (
         "A quarter of ε lists the groups" in unknown.text()
         and "in about 3 groups that are not known" in unknown.heading
     )
     few = plan(epsilon=1, ask="max", records_about=300, by="ward", groups_about=30)
-    assert "may all be missing" in few.warnings[0] and few.instead is not None
+    assert "may all be missing" in few.warnings[0] and few.leaves_nothing
     bars = plan(epsilon=1, delta="1e-6", width=5, bounds=(0, 120), records_about=50_000, by=["ward", "sex"],
                 groups=[("A", "f"), ("A, B", "m")])  # fmt: skip
-    assert bars.setting.buckets == 48 and bars.command.endswith("""--by ward --by sex --groups 'A:f,"A, B:m"'""")
+    assert (
+        isinstance(bars.design, GivenBuckets)
+        and bars.design.buckets == 48
+        and bars.command.endswith("""--by ward --by sex --groups 'A:f,"A, B:m"'""")
+    )
     listed = plan(epsilon=1, delta="1e-6", width=5, bounds=(0, 120), records_about=50_000, by="ward", groups_about=2)
     assert "only if its groups are public" in listed.warnings[-1]
     assert listed.document()["groups"] == {"by": ["ward"], "declared": None, "about": 2}
@@ -353,15 +313,17 @@ def test_wrong_words(options: dict[str, Any], words: str) -> None:
     groups=st.sampled_from([{}, {"by": "w", "groups": ["A", "B"]}, {"by": "w", "groups_about": 40}]),
     releases=st.sampled_from([1, 4]),
 )  # fmt: skip
-def test_no_plan_ends_in_a_command_that_leaves_nothing(
+def test_a_larger_epsilon_is_named_only_where_it_leaves_something(
     epsilon: str, records: int, shape: dict[str, Any], groups: dict[str, Any], releases: int
 ) -> None:
+    known: dict[str, Any] = {"records_about": records, **shape, **groups, "releases": releases}
     try:
-        advice = plan(epsilon=epsilon, records_about=records, **shape, **groups, releases=releases)
+        planned = plan(epsilon=epsilon, **known)
     except InputError as refusal:  # a smaller ε than exact answers allow, divided between releases
         assert refusal.parameter == "epsilon" and shape.get("ask") not in (None, [], "none") and releases > 1
         return
-    assert leaves_nothing(advice.instead or advice) == (advice.command is None)
-    assert advice.larger is None or (not leaves_nothing(advice.larger) and advice.larger.epsilon > Fraction(epsilon))
-    if advice.command is not None:
-        assert Fraction(shlex.split(advice.command)[5]) * releases == Fraction(epsilon)
+    assert planned.leaves_nothing == any("almost nothing would be left" in warning for warning in planned.warnings)
+    if planned.larger is not None:
+        assert planned.leaves_nothing and planned.larger > Fraction(epsilon)
+        assert not plan(epsilon=planned.larger, **known).leaves_nothing
+    assert Fraction(shlex.split(planned.command)[5]) * releases == Fraction(epsilon)

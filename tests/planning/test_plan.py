@@ -24,11 +24,18 @@ from flexdp import Histogram, InputError
 from flexdp.buckets import Width
 from flexdp.buckets.parse import bucket_parameters
 from flexdp.noise import DropNoise
-from flexdp.planning import per_bucket
+from flexdp.planning import Plan, per_bucket
 from flexdp.planning.expected import Counts, expected, law_counts
+from flexdp.planning.given import GivenBuckets
 from flexdp.simulation import OF_VALUES, parse_distribution
 
 AGES: dict[str, Any] = {"bounds": (0, 120), "width": 5, "records_about": 50_000}
+
+
+def buckets_of(planned: Plan) -> GivenBuckets:
+    """The design of a plan of given buckets."""
+    assert isinstance(planned.design, GivenBuckets)
+    return planned.design
 
 
 def noise_of(
@@ -45,31 +52,31 @@ CAPPED = [(1, None, True), (3, None, True), (1, 1, True), (1, 2, True), (4, 5, T
 
 @pytest.mark.parametrize(("releases", "units", "reported"), CAPPED)
 def test_every_option_is_what_the_noise_does(releases: int, units: int | None, *, reported: bool) -> None:
-    advice = flexdp.plan(
+    planned = flexdp.plan(
         epsilon=1, delta="1e-6", **AGES, releases=releases, max_buckets_per_unit=units, cap_report=reported
     )
-    assert len(advice.options) >= 8
-    for option in advice.options:
-        if option.max_drop > 3000:
+    assert len(planned.rows) >= 8
+    for option in planned.rows:
+        if option["max_drop"] > 3000:
             continue
-        noise = noise_of(option.epsilon, Fraction("1e-6"), releases, units, reported=reported)
-        assert (option.survives_from, option.max_drop) == (noise.q, noise.max_drop)
-        assert option.total == 24 * noise.max_drop
-        assert option.alpha == min(Fraction(1), Fraction(24 * noise.max_drop, 50_000))
-    drops = [option.max_drop for option in advice.options]
+        noise = noise_of(option["epsilon"], Fraction("1e-6"), releases, units, reported=reported)
+        assert (option["survives_from"], option["max_drop"]) == (noise.q, noise.max_drop)
+        assert option["total"] == 24 * noise.max_drop
+        assert option["alpha"] == min(Fraction(1), Fraction(24 * noise.max_drop, 50_000))
+    drops = [option["max_drop"] for option in planned.rows]
     assert drops == sorted(drops, reverse=True), "raising ε never raises the most a bucket can lose"
 
 
 def test_the_numbers_of_the_tables_in_the_literature() -> None:
     reach = {Fraction("0.1"): 218, Fraction("0.5"): 51, Fraction(1): 28, Fraction(3): 11}
-    found = {option.epsilon: option.survives_from for option in flexdp.plan(delta="1e-6").options}
+    found = {option["epsilon"]: option["survives_from"] for option in flexdp.plan(delta="1e-6").rows}
     assert {epsilon: found[epsilon] for epsilon in reach} == reach
     units = {1: 28, 2: 54, 5: 133, 10: 264}
     for k, q in units.items():
         chosen = flexdp.plan(epsilon=1, delta="1e-6", max_buckets_per_unit=k, cap_report=False).chosen
-        assert chosen is not None and chosen.survives_from == q
+        assert chosen is not None and chosen["survives_from"] == q
         whole = flexdp.plan(epsilon=Fraction(25, 24), delta="1e-6", max_buckets_per_unit=k).chosen
-        assert whole is not None and whole.survives_from == q  # a twenty-fifth tells of the cap
+        assert whole is not None and whole["survives_from"] == q  # a twenty-fifth tells of the cap
 
 
 @pytest.mark.parametrize("limit", [7, 20, 30, 100, 2000])
@@ -79,15 +86,15 @@ def test_the_numbers_of_the_tables_in_the_literature() -> None:
 def test_the_smallest_epsilon_that_meets_a_target(
     limit: int, releases: int, units: int | None, *, reported: bool
 ) -> None:
-    advice = flexdp.plan(
+    planned = flexdp.plan(
         delta="1e-6", lose_per_bucket=limit, releases=releases, max_buckets_per_unit=units, cap_report=reported
     )
-    assert advice.epsilon is not None and advice.epsilon_origin == "solved"
-    assert noise_of(advice.epsilon, advice.delta, releases, units, reported=reported).max_drop <= limit
-    digits = 10 ** (2 - int(np.floor(np.log10(float(advice.epsilon)))))
-    below = advice.epsilon - Fraction(1, digits) if digits >= 1 else advice.epsilon - 1
-    assert noise_of(below, advice.delta, releases, units, reported=reported).max_drop > limit
-    assert [option.meets for option in advice.options] == [option.max_drop <= limit for option in advice.options]
+    assert planned.epsilon is not None and planned.epsilon_is == "solved"
+    assert noise_of(planned.epsilon, planned.delta, releases, units, reported=reported).max_drop <= limit
+    digits = 10 ** (2 - int(np.floor(np.log10(float(planned.epsilon)))))
+    below = planned.epsilon - Fraction(1, digits) if digits >= 1 else planned.epsilon - 1
+    assert noise_of(below, planned.delta, releases, units, reported=reported).max_drop > limit
+    assert [option["meets"] for option in planned.rows] == [option["max_drop"] <= limit for option in planned.rows]
 
 
 @pytest.mark.parametrize(
@@ -95,29 +102,29 @@ def test_the_smallest_epsilon_that_meets_a_target(
     [({"lose_in_all": 500}, 20), ({"lose_share": "0.01"}, 20), ({"lose_in_all": 500, "lose_per_bucket": 9}, 9)],
 )
 def test_targets_in_all(target: dict[str, Any], drop: int) -> None:
-    advice = flexdp.plan(**AGES, **target)
-    assert advice.setting.limit == drop
-    assert advice.chosen is not None and advice.chosen.meets and advice.chosen.max_drop <= drop
-    assert (advice.chosen.total or 0) <= 500
-    assert advice.delta == Fraction("1e-7") and advice.delta_origin == "proposed"
+    planned = flexdp.plan(**AGES, **target)
+    assert buckets_of(planned).limit == drop
+    assert planned.chosen is not None and planned.chosen["meets"] and planned.chosen["max_drop"] <= drop
+    assert (planned.chosen["total"] or 0) <= 500
+    assert planned.delta == Fraction("1e-7") and planned.delta_is == "proposed"
 
 
 def test_the_smallest_delta_is_solved_for() -> None:
-    advice = flexdp.plan(epsilon=1, lose_per_bucket=27)
-    assert advice.delta_origin == "solved"
-    assert DropNoise(1, advice.delta).q == 28
-    assert DropNoise(1, advice.delta - Fraction("1e-9")).q > 28
+    planned = flexdp.plan(epsilon=1, lose_per_bucket=27)
+    assert planned.delta_is == "solved"
+    assert DropNoise(1, planned.delta).q == 28
+    assert DropNoise(1, planned.delta - Fraction("1e-9")).q > 28
 
 
 def test_the_width_is_solved_for() -> None:
-    assert flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 120), buckets=24).partition == Width(
+    assert buckets_of(flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 120), buckets=24)).partition == Width(
         "number", Fraction(5), (Fraction(0), Fraction(120))
     )
-    advice = flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 120), lose_share="0.02", records_about=50_000)
-    assert advice.setting.buckets == 37  # ⌊1000 / 27⌋
-    assert advice.chosen is not None and (advice.chosen.total or 0) <= 1000
+    planned = flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 120), lose_share="0.02", records_about=50_000)
+    assert buckets_of(planned).buckets == 37  # ⌊1000 / 27⌋
+    assert planned.chosen is not None and (planned.chosen["total"] or 0) <= 1000
     whole = flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 99), buckets=24, kind="integer")
-    assert isinstance(whole.partition, Width) and whole.partition.width == 5
+    assert isinstance(buckets_of(whole).partition, Width) and buckets_of(whole).partition.width == 5
 
 
 @settings(max_examples=30, deadline=None)
@@ -128,23 +135,23 @@ def test_the_width_is_solved_for() -> None:
 def test_a_release_certifies_no_more_than_was_planned(heights: list[int], epsilon: str) -> None:
     """α is promised before the data is seen, of at least that many records; the release's own is never larger."""
     records = sum(heights)
-    advice = flexdp.plan(epsilon=epsilon, delta="1e-3", bounds=(0, 6), width=1, records_about=records)
+    planned = flexdp.plan(epsilon=epsilon, delta="1e-3", bounds=(0, 6), width=1, records_about=records)
     values = np.repeat(np.arange(6) + 0.5, heights)
     released = flexdp.release(values, epsilon=epsilon, delta="1e-3", bounds=(0, 6), width=1)
-    assert advice.chosen is not None and advice.chosen.alpha is not None
+    assert planned.chosen is not None and planned.chosen["alpha"] is not None
     lost = released.max_drop * 6
-    assert Fraction(lost, released.histogram.size + lost) <= advice.chosen.alpha
+    assert Fraction(lost, released.histogram.size + lost) <= planned.chosen["alpha"]
     if len(released.bars):
         certified = released.mode().accuracy
         assert certified is not None and certified.alpha is not None
-        assert certified.alpha <= float(advice.chosen.alpha) * (1 + 1e-12)
-    assert records - released.histogram.size <= advice.chosen.alpha * records
+        assert certified.alpha <= float(planned.chosen["alpha"]) * (1 + 1e-12)
+    assert records - released.histogram.size <= planned.chosen["alpha"] * records
 
 
 def test_what_is_unknown_is_not_certified() -> None:
     for known in ({"records_about": 1000}, {"width": 5, "records_about": 1000}, {"bounds": (0, 10), "width": 1}):
         chosen = flexdp.plan(epsilon=1, delta="1e-6", **known).chosen
-        assert chosen is not None and chosen.alpha is None
+        assert chosen is not None and chosen.get("alpha") is None
 
 
 WARNINGS = [
@@ -171,9 +178,9 @@ WARNINGS = [
 
 @pytest.mark.parametrize(("known", "words"), WARNINGS, ids=[words[:20] for _, words in WARNINGS])
 def test_senseless_choices_are_named(known: dict[str, Any], words: str) -> None:
-    advice = flexdp.plan(**known)
-    assert any(words in warning for warning in advice.warnings)
-    assert words in str(advice)
+    planned = flexdp.plan(**known)
+    assert any(words in warning for warning in planned.warnings)
+    assert words in str(planned)
 
 
 def test_a_sensible_plan_has_no_warning() -> None:
@@ -216,16 +223,16 @@ def test_the_edge_of_each_warning() -> None:
         ({"kind": "list"}, "kind"),
         ({"max_buckets_per_unit": 0}, "max_buckets_per_unit"),
         ({"releases": 0}, "releases"),
-        ({"epsilon": 1, "simulate": "normal"}, "records_about"),
+        ({"epsilon": 1, "simulate": "normal", "width": 1}, "records_about"),
         (
-            {"epsilon": 1, "simulate": "weibull", "records_about": 10},
+            {"epsilon": 1, "simulate": "weibull", "records_about": 10, "width": 1},
             "simulate: no distribution named 'weibull'. Choose one of",
         ),
-        ({"epsilon": 1, "simulate": "noraml", "records_about": 10}, "Did you mean normal"),
-        ({"epsilon": 1, "simulate": "poisson:9", "records_about": 10}, "heights of buckets, not values"),
-        ({"epsilon": 1, "simulate": "normal:5", "records_about": 10}, "takes mean and sd; got 1 number"),
-        ({"epsilon": 1, "simulate": "lognormal:mu=1,median=3", "records_about": 10}, "either mu or median"),
-        ({"epsilon": 1, "simulate": 5, "records_about": 10}, "simulate must be a string"),
+        ({"epsilon": 1, "simulate": "noraml", "records_about": 10, "width": 1}, "Did you mean normal"),
+        ({"epsilon": 1, "simulate": "poisson:9", "records_about": 10, "width": 1}, "heights of buckets, not values"),
+        ({"epsilon": 1, "simulate": "normal:5", "records_about": 10, "width": 1}, "takes mean and sd; got 1 number"),
+        ({"epsilon": 1, "simulate": "lognormal:mu=1,median=3", "records_about": 10, "width": 1}, "either mu or median"),
+        ({"epsilon": 1, "simulate": 5, "records_about": 10, "width": 1}, "simulate must be a string"),
         ({"epsilon": 1, "simulate": "normal:mu=1", "records_about": 10, "width": 1}, "takes mean and sd"),
         ({"epsilon": 1, "simulate": "normal:sd=0", "records_about": 10, "width": 1}, "sd"),
         ({"epsilon": 1, "simulate": "uniform:low=5,high=1", "records_about": 10, "width": 1}, "low below high"),
@@ -234,7 +241,7 @@ def test_the_edge_of_each_warning() -> None:
         ({"epsilon": 1, "simulate": "lognormal:sigma=4", "records_about": 10**6, "width": 1}, "Give wider ones"),
         ({"epsilon": 1, "simulate": "lognormal:sigma=9", "records_about": 10**6, "width": 1}, "buckets can hold"),
         ({"epsilon": 1, "simulate": "normal:mean=1e101", "records_about": 10, "width": 1}, "at most 1e100 in size"),
-        ({"epsilon": 1, "simulate": "normal", "public_sample": [1], "records_about": 10}, "exclude each other"),
+        ({"epsilon": 1, "simulate": "normal", "public_sample": [1], "width": 1}, "exclude each other"),
         ({"epsilon": 1, "public_sample": "file.csv"}, "public_sample"),
         ({"epsilon": 1, "public_sample": ["x"], "width": 1}, "public_sample"),
         ({"epsilon": 1, "public_sample": [], "width": 1}, "public_sample"),
@@ -333,54 +340,59 @@ def test_a_law_is_its_quantiles(name: str, bounded: bool) -> None:
 def test_laws_on_relative_buckets_and_integers() -> None:
     relative = flexdp.plan(epsilon=1, delta="1e-6", relative="0.1", records_about=9999, simulate="lognormal:median=50")
     assert relative.expected is not None and relative.expected.records == 9999
-    known: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "bounds": (0, 99), "records_about": 9999}
-    known["lose_per_bucket"] = 30  # without a target, buckets are automatic
-    whole = flexdp.plan(**known, kind="integer", simulate="uniform")
-    assert whole.expected is not None and whole.expected.filled == 100 and "--exact" in str(whole.command)
-    with pytest.raises(InputError, match="its own bucket"):
-        flexdp.plan(**known, simulate="normal")
+    whole = flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 99), records_about=9999, width=1, kind="integer",
+                        simulate="uniform")  # fmt: skip
+    assert whole.expected is not None and whole.expected.filled == 100
 
 
 def test_public_samples() -> None:
     values = np.repeat([2.5, 7.5, 12.5], [100, 50, 3])
-    advice = flexdp.plan(epsilon=1, delta="1e-6", width=5, public_sample=values)
+    planned = flexdp.plan(epsilon=1, delta="1e-6", width=5, public_sample=values)
     noise = DropNoise(1, "1e-6")
-    assert advice.expected is not None
-    assert advice.expected.lost == pytest.approx(float(sum(noise.mean_drop(n) for n in (100, 50, 3))))
-    assert (advice.expected.filled, advice.expected.sure, advice.expected.maximum) == (3, 2, 12.5)
-    assert advice.expected.usual_maximum == 7.5
+    assert planned.expected is not None
+    assert planned.expected.lost == pytest.approx(float(sum(noise.mean_drop(n) for n in (100, 50, 3))))
+    assert (planned.expected.filled, planned.expected.sure, planned.expected.maximum) == (3, 2, 12.5)
+    assert planned.expected.usual_maximum == 7.5
     same = flexdp.plan(epsilon=1, delta="1e-6", width=5, public_sample=Histogram.from_values(values))
-    assert same.expected == advice.expected
+    assert same.expected == planned.expected
     scaled = flexdp.plan(epsilon=1, delta="1e-6", width=5, public_sample=values, records_about=1530)
     assert scaled.expected is not None and scaled.expected.records == 1530
     words = flexdp.plan(epsilon=1, delta="1e-6", kind="text", public_sample=["a"] * 90 + ["b"])
     assert words.expected is not None and words.expected.maximum is None and words.expected.filled == 2
 
 
-def test_samples_without_buckets_and_too_small() -> None:
-    values = [1.25] * 90 + [1.5] * 60
-    known: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "lose_per_bucket": 30}
-    advice = flexdp.plan(**known, public_sample=values)
-    assert advice.expected is not None and (advice.expected.filled, advice.expected.maximum) == (2, 1.5)
-    assert str(advice.command).endswith("--delta 1e-06 --exact") and "every value its own bucket" in advice.heading
+def test_samples_of_dates_and_samples_that_are_too_small() -> None:
+    known: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
     with pytest.raises(InputError, match="records_about is too small"):
-        flexdp.plan(**known, public_sample=np.arange(100.0), records_about=10)
+        flexdp.plan(**known, width=1, public_sample=np.arange(100.0), records_about=10)
     days = [dt.date(2024, 1, 1 + i % 3) for i in range(300)]
-    dated = flexdp.plan(**known, kind="date", public_sample=days)
+    dated = flexdp.plan(**known, width=1, kind="date", public_sample=days)
     assert json.loads(dated.to_json())["expected"]["maximum"] == "2024-01-03"
-    with pytest.raises(InputError, match="needs width"):
-        flexdp.plan(**known, simulate="zipf", records_about=1000)
-    sized = flexdp.plan(epsilon=3, delta="1e-6", public_sample=[*values, float("nan")])  # automatic, of as many records
-    assert sized.setting.records_about == 150 and sized.sharp is not None and sized.chosen is None
-    assert flexdp.plan(epsilon=3, ask="median", public_sample=values).setting.records_about == 150
-    counted = flexdp.plan(epsilon=1, delta="1e-6", simulate="zipf", records_about=1000, buckets=24)
+    counted = flexdp.plan(**known, simulate="zipf", records_about=1000, buckets=24)
     assert counted.expected is not None and counted.expected.filled == 24
+
+
+@pytest.mark.parametrize("data", [{"simulate": "normal"}, {"public_sample": [1.25] * 90}])
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ({}, "automatic buckets are planned from the number of records alone"),
+        ({"ask": "max"}, "answers are planned from the number of records alone"),
+        ({"lose_per_bucket": 30}, "needs buckets, in which its values are counted"),
+        ({"bounds": (0, 99), "lose_per_bucket": 30}, "needs buckets, in which its values are counted"),
+    ],
+)
+def test_data_that_are_public_are_counted_in_buckets(data: dict[str, Any], shape: dict[str, Any], words: str) -> None:
+    (name,) = data
+    with pytest.raises(InputError, match=words) as caught:
+        flexdp.plan(epsilon=1, delta="1e-6", records_about=1000, **data, **shape)
+    assert caught.value.parameter == name
 
 
 def test_lengths_of_time_and_percentages_are_written_for_people() -> None:
     for width, words in ((1, "1 day"), ("14 days", "14 days"), ("2 weeks", "2 weeks")):
-        advice = flexdp.plan(epsilon=1, delta="1e-6", width=width, kind="date")
-        assert f"(buckets of width {words})" in advice.heading and f"--width '{words}'" in str(advice.command)
+        planned = flexdp.plan(epsilon=1, delta="1e-6", width=width, kind="date")
+        assert f"(buckets of width {words})" in planned.heading and f"--width '{words}'" in str(planned.command)
     lost = [row[-2] for row in flexdp.plan(epsilon=1, records_about=5000, by="w", groups_about=400).table()[1]]
     assert "≈ 100%" in lost and not any("e" in cell for cell in lost)
 
@@ -415,23 +427,19 @@ NUMBERS = st.one_of(st.none(), st.sampled_from([0, 1, 3, 24, 10**4, 10**9, "0.01
     )
 )
 def test_any_question_gets_an_answer_or_a_reason(known: dict[str, Any]) -> None:
-    with pytest.MonkeyPatch.context() as patch:  # fewer and shorter trials
-        patch.setattr("flexdp.planning.answers.RUNS", 1)
-        patch.setattr("flexdp.planning.automatic_trials.RUNS", 1)
-        patch.setattr("flexdp.planning.trials.MOST_RECORDS", 1000)
-        try:
-            advice = flexdp.plan(**known)
-            text, document, card = str(advice), json.loads(advice.to_json()), advice._repr_html_()
-        except InputError as refusal:
-            assert 10 < len(str(refusal)) < 300 and "\n" not in str(refusal)
-            return
-    assert document["command"] == advice.command and (advice.command is None or advice.command in text)
-    assert ("data:image/svg+xml" in card) == (known.get("ask") is None or bool(advice.delta))
-    drops = [option.max_drop for option in advice.options]
+    try:
+        planned = flexdp.plan(**known)
+        text, document, card = str(planned), json.loads(planned.to_json()), planned._repr_html_()
+    except InputError as refusal:
+        assert 10 < len(str(refusal)) < 300 and "\n" not in str(refusal)
+        return
+    assert document["command"] == planned.command and planned.command in text
+    assert ("data:image/svg+xml" in card) == bool(planned.curve())
+    drops = [row["max_drop"] for row in planned.rows if row.get("max_drop") is not None]
     assert drops == sorted(drops, reverse=True)
-    assert all(option.alpha is None or 0 < option.alpha <= 1 for option in advice.options)
-    if advice.epsilon_origin == "solved":
-        assert advice.chosen is not None and advice.chosen.meets
+    assert all(row.get("alpha") is None or 0 < row["alpha"] <= 1 for row in planned.rows)
+    if planned.epsilon_is == "solved":
+        assert planned.chosen is not None and planned.chosen["meets"]
 
 
 # What is printed, and what it leads to
@@ -455,26 +463,26 @@ def test_the_command_does_what_was_planned(known: dict[str, Any], tmp_path: Path
     days = 28 if known.get("kind") == "date" else 100
     rows = "".join(f"{cell.format(i % days + (days == 28))},{i // 3}\n" for i in range(20_000))
     (tmp_path / "t.csv").write_text("x,u\n" + rows)
-    advice = flexdp.plan(**known)
-    words = shlex.split(advice.command.replace("FILE COLUMN", "t.csv x").replace("UNIT_COLUMN", "u"))
+    planned = flexdp.plan(**known)
+    words = shlex.split(planned.command.replace("FILE COLUMN", "t.csv x").replace("UNIT_COLUMN", "u"))
     out = run(*words[1:], "--json", cwd=tmp_path)
     assert out.returncode == 0, out.stderr
     document = json.loads(out.stdout)
-    assert advice.chosen is not None and advice.epsilon is not None and advice.partition is not None
-    assert document["buckets"].get("width") == bucket_parameters(advice.partition).get("width")
-    assert document["mechanism"]["max_drop"] == advice.chosen.max_drop
-    assert Fraction(document["privacy"]["epsilon"]) * advice.setting.releases == advice.epsilon
-    assert Fraction(document["privacy"]["delta"]) * advice.setting.releases == advice.delta
+    assert planned.chosen is not None and planned.epsilon is not None and buckets_of(planned).partition is not None
+    assert document["buckets"].get("width") == bucket_parameters(buckets_of(planned).partition).get("width")
+    assert document["mechanism"]["max_drop"] == planned.chosen["max_drop"]
+    assert Fraction(document["privacy"]["epsilon"]) * planned.releases == planned.epsilon
+    assert Fraction(document["privacy"]["delta"]) * planned.releases == planned.delta
 
 
 def test_the_command_line_says_what_the_function_says(tmp_path: Path) -> None:
     out = run("plan", "-e", 1, "-d", "1e-6", "--bounds", "0:120", "--width", 5, "-n", 50_000, "--simulate", "normal")
-    advice = flexdp.plan(epsilon=1, delta="1e-6", **AGES, simulate="normal")
-    assert (out.returncode, out.stderr, out.stdout) == (0, "", str(advice) + "\n")
+    planned = flexdp.plan(epsilon=1, delta="1e-6", **AGES, simulate="normal")
+    assert (out.returncode, out.stderr, out.stdout) == (0, "", str(planned) + "\n")
     as_json = json.loads(run("plan", "-e", 1, "-d", "1e-6", "--bounds", "0:120", "--width", 5, "--json").stdout)
     assert as_json["schema"] == "flexdp.plan/1"
     assert [row["max_drop"] for row in as_json["options"] if row["chosen"]] == [27]
-    assert as_json["options"][0].keys() == json.loads(advice.to_json())["options"][0].keys()
+    assert as_json["options"][0].keys() == json.loads(planned.to_json())["options"][0].keys()
     (tmp_path / "p.csv").write_text("age\n" + "41\n" * 200 + "95\n")
     sampled = run("plan", "-e", 1, "-d", "1e-6", "--width", 5, "--public-sample", tmp_path / "p.csv", "age")
     assert "the public sample" in sampled.stdout and "of 2 buckets" in sampled.stdout
@@ -483,12 +491,9 @@ def test_the_command_line_says_what_the_function_says(tmp_path: Path) -> None:
     unsaid = run("plan", "-e", 1, "-d", "1e-6", "-n", 5000, "--public-sample", tmp_path / "p.csv", "age")
     assert (unsaid.returncode, unsaid.stdout) == (2, "")
     assert unsaid.stderr == (
-        "Error: --kind is missing: the public sample declares no types. Use --kind number for numbers in automatic "
-        "buckets, or --kind text for texts.\n"
+        "Error: --kind is missing: the public sample declares no types. Use --kind number for numbers, or --kind text "
+        "for texts.\n"
     )
-    numbers = run("plan", "-e", 1, "--ask", "max", "--public-sample", tmp_path / "p.csv", "age")
-    assert numbers.returncode == 0 and "For about 201 records" in numbers.stdout
-    assert "was read as numbers written like 1234.5; other cells were not counted" in numbers.stderr
     refused = run("plan", "--lose-share", "0.1")
     assert refused.returncode == 2 and refused.stdout == ""
     assert refused.stderr == "Error: --lose-share is a share of the records. Give --records-about too.\n"

@@ -17,7 +17,7 @@ from flexdp.guarantees import AddRemove
 from flexdp.noise import LARGEST_REACH, DropNoise, continuous, smallest_reach
 from flexdp.planning import (
     REGIMES,
-    Plan,
+    Solved,
     most_buckets_per_unit,
     per_bucket,
     regime,
@@ -36,7 +36,7 @@ AGES: dict[str, Any] = {
 UNIT_REACH = {1: 28, 2: 54, 5: 133, 10: 264}  # q for a unit's (1, 1e-6) in k buckets
 
 
-def check(plan: Plan) -> None:
+def check(plan: Solved) -> None:
     """Everything that ties the fields of a plan together."""
     share = per_bucket(plan.epsilon, plan.delta, plan.buckets_per_unit)
     noise = DropNoise(share.epsilon, share.delta)
@@ -56,12 +56,12 @@ def check(plan: Plan) -> None:
     assert Fraction(plan.accuracy.alpha) >= plan.alpha
 
 
-def fields(plan: Plan) -> dict[str, Any]:
+def fields(plan: Solved) -> dict[str, Any]:
     names = ("epsilon", "delta", "q", "buckets", "records_at_least", "alpha", "beta", "span", "buckets_per_unit")
     return {name: getattr(plan, name) for name in names if getattr(plan, name) is not None}
 
 
-def without(plan: Plan, *names: str) -> dict[str, Any]:
+def without(plan: Solved, *names: str) -> dict[str, Any]:
     return {name: value for name, value in fields(plan).items() if name not in names}
 
 

@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.parametrize("shape", [["--width", "500"], ["--kind", "number"], ["--ask", "q0.99", "--kind", "number"]])
+@pytest.mark.parametrize("shape", [["--width", "500"], ["--relative", "0.2", "--kind", "number"]])
 def test_a_file_is_read_as_it_is_written(shape: list[str], folder: Path) -> None:
     """The plan of one sample, however its file is written; and the command is that of another file."""
     plain = run(*KNOWN, *shape, "--public-sample", "plain.parquet", "Höhe", cwd=folder)
@@ -80,7 +80,7 @@ def test_dates_and_datetimes(folder: Path) -> None:
     assert (unsaid.returncode, unsaid.stdout) == (2, "")
     assert unsaid.stderr == (
         "Error: --kind is missing: the public sample declares no types. Use --kind date for dates or --kind datetime "
-        "for datetimes in automatic buckets, or --kind text for texts.\n"
+        "for datetimes, or --kind text for texts.\n"
     )
     zoned = [*KNOWN, "--public-sample", "zoned.csv", "t", "--kind", "datetime", "--width", "1 day"]
     for zone, days in (("Europe/London", 2), ("Europe/Berlin", 1)):  # where 23:30 is the next day

@@ -21,7 +21,7 @@ CARDS: dict[str, Any] = {
     "empty": flexdp.release([3.0], epsilon=1, delta="1e-12", width=5),
     "answer": flexdp.release([3.0] * 200, epsilon=1, delta="1e-6", width=5).max(),
     "nothing": flexdp.release([3.0], epsilon=1, delta="1e-12", width=5).max(),
-    "advice": flexdp.plan(
+    "planned": flexdp.plan(
         delta="1e-6", lose_per_bucket=30, records_about=10, bounds=(0, 9), width=1, simulate="normal"
     ),
     "open": flexdp.plan(),
@@ -47,12 +47,12 @@ def test_cards_are_sound_and_at_home(name: str) -> None:
 
 
 def test_the_card_of_a_plan_has_its_table_and_command() -> None:
-    advice = CARDS["advice"]
-    words = " ".join(read_html(advice._repr_html_()).text)
-    assert advice.command in words
-    for option in advice.options:
-        assert option.certainty in words
-    for warning in advice.warnings:
+    plan = CARDS["planned"]
+    words = " ".join(read_html(plan._repr_html_()).text)
+    assert plan.command in words
+    for row in plan.rows:
+        assert row["certainty"] in words
+    for warning in plan.warnings:
         assert warning in words
 
 
@@ -63,7 +63,7 @@ def test_plain_text_is_unchanged() -> None:
 
 
 def test_cards_have_no_ids_to_share() -> None:
-    found = read_html(CARDS["release"]._repr_html_() * 2 + CARDS["advice"]._repr_html_())
+    found = read_html(CARDS["release"]._repr_html_() * 2 + CARDS["planned"]._repr_html_())
     assert found.ids == [] and found.seen.count("img") == 3
 
 

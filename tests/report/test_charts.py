@@ -252,9 +252,9 @@ def test_extreme_numbers() -> None:
 
 
 def test_the_curve_of_a_plan() -> None:
-    advice = flexdp.plan(delta="1e-6", lose_per_bucket=20)
-    document = json.loads(advice.to_json())
-    root = read_svg(tradeoff(advice.to_json()))
+    found = flexdp.plan(delta="1e-6", lose_per_bucket=20)
+    document = json.loads(found.to_json())
+    root = read_svg(tradeoff(found.to_json()))
     assert any("ε = 1.33: at most 20 lost" in line for line in written(root))
     dots = [element for element in root.iter() if element.tag.endswith("circle")]
     assert len(dots) == len(document["options"])
@@ -354,15 +354,13 @@ def test_marks_of_quantiles_say_what_the_answers_say(monkeypatch: pytest.MonkeyP
 
 
 def test_the_picture_of_asked_answers_has_their_bounds() -> None:
-    advice = flexdp.plan(epsilon=1, ask=["max", "median"], records_about=50_000)
-    drawn = tradeoff(advice.to_json())
-    bounds = {
-        option.epsilon: max(each.bound for each in option.bounds if each.bound is not None)
-        for option in advice.sharp.options(advice.epsilon)  # type: ignore[union-attr]
-        if any(each.bound is not None for each in option.bounds)
-    }
+    found = flexdp.plan(epsilon=1, ask=["max", "median"], records_about=50_000)
+    drawn = tradeoff(found.to_json())
+    answers = {row["epsilon"]: [row[name].bound for name in ("max", "median")] for row in found.rows}
+    known = {epsilon: [bound for bound in bounds if bound is not None] for epsilon, bounds in answers.items()}
+    bounds = {epsilon: max(each) for epsilon, each in known.items() if each}
     assert drawn.count("<circle") == len(bounds) > 5
-    assert f"ε = 1: at most {bounds[advice.epsilon]} off" in drawn  # type: ignore[index]
+    assert f"ε = 1: at most {bounds[found.epsilon]} off" in drawn
     assert all(f": {bound}" in drawn for bound in bounds.values())
     nothing = tradeoff(flexdp.plan(epsilon=1, ask="mean", records_about=50_000).to_json())
     assert "<circle" not in nothing and "not counted in records" in nothing

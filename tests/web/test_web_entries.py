@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import flexdp
 from flexdp.cli.app import cli
 from flexdp.errors import InputError
-from flexdp.planning import Advice
+from flexdp.planning import Plan
 from flexdp.web.entries import CHOICES, DEFAULTS, STATISTICS, Entries, sentence
 
 ASKED: list[dict[str, str]] = [
@@ -53,16 +53,16 @@ def test_the_same_question_to_the_command_line_has_the_same_answer(asked: dict[s
 
 
 def test_a_fresh_page_asks_what_its_fields_show() -> None:
-    advice = Entries.read({}).plan()
+    found = Entries.read({}).plan()
     same = flexdp.plan(epsilon=1, delta="1e-6", records_about=50_000, bounds=(0, 120), width=5, simulate="lognormal")
-    assert advice.document() == {**same.document(), "stats": ["max"], "command": advice.command}
-    assert advice.chosen is not None and advice.chosen.max_drop == 27
-    assert advice.command == f"{same.command} --stat max"
+    assert found.document() == {**same.document(), "stats": ["max"], "command": found.command}
+    assert found.chosen is not None and found.chosen["max_drop"] == 27
+    assert found.command == f"{same.command} --stat max"
 
 
 def test_only_the_side_of_the_switch_counts() -> None:
     both = {"epsilon": "nonsense", "loss": "0.02"}
-    assert isinstance(Entries.read({**both, "fix": "loss"}).plan(), Advice)
+    assert isinstance(Entries.read({**both, "fix": "loss"}).plan(), Plan)
     with pytest.raises(InputError, match="epsilon"):
         Entries.read({**both, "fix": "epsilon"}).plan()
 
@@ -136,10 +136,8 @@ def test_the_command_runs_as_shown(word: str, tmp_path: Any) -> None:
     assert json.loads(ran.stdout)["answers"][0]["stat"] == word
 
 
-def test_the_command_of_a_page_leaves_something_and_is_one_that_can_be_run() -> None:
-    """Too fine buckets are left to flexdp, with the statistic of the page; what asks for another one names no other."""
-    fine = Entries.read({"high": "100000", "size": "1", "records_about": "5000"})
-    assert fine.plan().command.endswith("--bounds 0:100000 --kind number --stat max")
-    few = Entries.read({"records_about": "10", "size": "1"})
-    assert few.plan().instead is not None
-    assert few.plan().command.endswith("--delta 0 --ask count --bounds 0:120")
+def test_the_command_of_a_page_is_that_of_what_was_entered() -> None:
+    """Buckets that are too fine are warned of, not replaced."""
+    fine = Entries.read({"high": "100000", "size": "1", "records_about": "5000"}).plan()
+    assert fine.command.endswith("--width 1 --bounds 0:100000 --stat max")
+    assert fine.leaves_nothing and "almost nothing would be left" in fine.warnings[-1]

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from flexdp.guarantees import Privacy
 from flexdp.noise import DropNoise
 from flexdp.planning import plan
 from flexdp.statistics import Max, Median, Min, Mode, Quantile, Range
@@ -35,7 +34,7 @@ def test_the_flights_are_counted_as_they_are() -> None:
 @pytest.mark.parametrize("epsilon", LOSSES)
 def test_each_bucket_loses_the_quantile_of_its_number(epsilon: str) -> None:
     """By a scan over the exact law: J is the first j whose cumulative probability exceeds the bucket's number."""
-    example, noise = simulate(Privacy(epsilon=epsilon, delta="1e-6")), DropNoise(epsilon, "1e-6")
+    example, noise = simulate(DropNoise(epsilon, "1e-6")), DropNoise(epsilon, "1e-6")
     for place, index in enumerate(flights().index.tolist()):
         level, passed, drop = Fraction(_fixed(index), 2**64), Fraction(0), 0
         while (passed := passed + Fraction(noise.weights[drop], 2**noise.bits)) <= level:
@@ -45,7 +44,7 @@ def test_each_bucket_loses_the_quantile_of_its_number(epsilon: str) -> None:
 
 @pytest.mark.parametrize("epsilon", LOSSES)
 def test_what_the_caption_says_is_so(epsilon: str) -> None:
-    example = simulate(Privacy(epsilon=epsilon, delta="1e-6"))
+    example = simulate(DropNoise(epsilon, "1e-6"))
     lost = flights().counts - example.left
     assert (lost >= 0).all() and (lost <= example.max_drop).all()
     assert (example.left[flights().counts > example.max_drop] > 0).all()
@@ -60,27 +59,27 @@ def test_what_the_caption_says_is_so(epsilon: str) -> None:
 
 
 def test_the_truth_is_that_of_the_table() -> None:
-    example, values = simulate(Privacy(epsilon=1, delta="1e-6")), delays()
+    example, values = simulate(DropNoise(1, "1e-6")), delays()
     assert example.truth(Max()) == values.max() and example.truth(Min()) == values.min()
     assert example.truth(Quantile("0.99")) == np.quantile(values, 0.99, method="inverted_cdf")
     assert example.truth(Mode()) == -8
 
 
 def test_nothing_flickers_and_nothing_is_left_where_nothing_can_be() -> None:
-    again = [simulate(Privacy(epsilon=1, delta="1e-6")).left.tolist() for _ in range(2)]
+    again = [simulate(DropNoise(1, "1e-6")).left.tolist() for _ in range(2)]
     assert again[0] == again[1]
-    everything = simulate(Privacy(epsilon="0.001", delta="1e-3"))
+    everything = simulate(DropNoise("0.001", "1e-3"))
     assert everything.max_drop < flights().counts.max()
     bare = type(everything)(flights(), np.zeros_like(flights().counts), 1)
     assert bare.published(Max()) is None
 
 
 def test_simulated_records_lie_in_the_buckets_of_the_plan() -> None:
-    advice = plan(epsilon=1, delta="1e-6", records_about=9000, bounds=(0, 90), width=10, simulate="uniform")
-    data = records_of(advice)
+    found = plan(epsilon=1, delta="1e-6", records_about=9000, bounds=(0, 90), width=10, simulate="uniform")
+    data = records_of(found)
     assert data is not None and data.counts.tolist() == [1000] * 9
     assert data.spans == [(10.0 * i, 10.0 * i + 10) for i in range(9)]
-    example = simulate(Privacy(epsilon=1, delta="1e-6"), data)
+    example = simulate(DropNoise(1, "1e-6"), data)
     lost = data.counts - example.left
     assert (lost >= 0).all() and (lost <= 27).all() and len(set(lost.tolist())) > 3
     assert example.truth(Max()) == example.published(Max()) == 85

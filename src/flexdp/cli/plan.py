@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flexdp._core.text import visible
-from flexdp._release.asking import asks
 from flexdp.cli.errors import Run
 from flexdp.cli.options import AS_JSON, READING, ZONE, all_of, bounds_pair, comma_separated, group_options
 from flexdp.cli.output import between_words, note
 from flexdp.errors import InputError, P, Phrase, spelled
 from flexdp.histogram import Histogram
-from flexdp.planning import Advice
-from flexdp.planning import plan as advice_for
+from flexdp.planning import plan as plan_release
 
 if TYPE_CHECKING:
     from flexdp._release.run import Request
@@ -63,12 +61,11 @@ _SIZES = ("width", "relative", "edges", "bounds", "buckets")
     help="Statistic to answer directly: max, q0.99, …; repeatable. 'none' leaves all of ε to automatic buckets.",
 )
 @click.option("--stat", "-s", "stats", multiple=True, metavar="S", help="Statistic to read off buckets; repeatable.")
-@click.option("--seed", default="0", show_default=True, metavar="S", help="Seed of the trials on simulated data.")
 @click.option(
     "--public-sample",
     nargs=2,
     metavar="FILE COLUMN",
-    help="Public data, to show what to expect. The options that follow say how this FILE is read.",
+    help="Public data, to show what to expect of given buckets. The options that follow say how this FILE is read.",
 )
 @all_of((*READING, ZONE))
 @AS_JSON
@@ -90,7 +87,7 @@ def plan(
     options["currency"] = list(options["currency"]) or None
     reading = {name: value for name in _READING if (value := options.pop(name)) is not None}
     if public_sample is not None:
-        ordered = asks(list(ask) or None) or any(options[name] is not None for name in _SIZES)
+        ordered = any(options[name] is not None for name in _SIZES)
         sample, kind = _sample(*public_sample, kind, reading, spell, ordered=ordered)
     elif reading:
         raise InputError(
@@ -100,13 +97,13 @@ def plan(
         )
     labels = group_options(by, None, groups)
     options |= {"by": labels["by"], "groups": labels["groups"], "stats": list(stats) or None, "ask": list(ask) or None}
-    advice: Advice = advice_for(kind=kind or "number", public_sample=sample, **options)
+    found = plan_release(kind=kind or "number", public_sample=sample, **options)
     if as_json:
-        click.echo(advice.to_json(indent=2))
+        click.echo(found.to_json(indent=2))
     else:
-        for line in advice.text(spell).split("\n"):
+        for line in found.text(spell).split("\n"):
             click.echo(between_words(visible(line), sys.stdout))
-    if reading and advice.command is not None:
+    if reading:
         note(spelled(_for_a_release(reading), spell))
     return 0
 
@@ -136,8 +133,7 @@ def _sample(
         raise InputError(
             "kind",
             "is missing: the public sample declares no types",
-            remedy=("Use ", *_KINDS["date_format" in reading], " in automatic buckets, or ", P("kind", "text"),
-                    " for texts."),
+            remedy=("Use ", *_KINDS["date_format" in reading], ", or ", P("kind", "text"), " for texts."),
         )  # fmt: skip
     for phrase in how_it_was_read(request):
         note(spelled(phrase, spell))

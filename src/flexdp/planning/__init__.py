@@ -12,7 +12,12 @@ at least as good as what was asked. All numbers are exact rationals. Where a rel
 the solution is rounded to twelve digits on the private side and checked against the noise table itself.
 
 :func:`plan` comes first: it lists options, the cost of each, which of them meet a target, and the command to run.
-:func:`solve` completes one plan from the parameters that determine it.
+:func:`solve` completes one set of parameters from those that determine it. ::
+
+    plan(…) ─▶ Design: GivenBuckets │ AskedAnswers │ AutomaticBuckets      public facts of one release
+                 │ row(budget of one release) ─▶ {"max_drop": 27, "alpha": 81/6250, …}
+                 ▼
+    Plan(design, ε, δ, releases) ─▶ a row for each usual ε and the chosen one ─▶ table · text · JSON · card · page
 
 Nothing here reads data: ``records_at_least`` is a public promise, and q follows from public numbers only. Where the
 paper lets q grow with the number of records present, its privacy theorem fails.
@@ -21,19 +26,17 @@ paper lets q grow with the number of records present, its privacy theorem fails.
 from __future__ import annotations
 
 from flexdp.noise.calibration import most_buckets_per_unit, per_bucket, smallest_delta, smallest_epsilon
-from flexdp.planning.advice import Advice
 from flexdp.planning.api import plan
 from flexdp.planning.expected import Expected
-from flexdp.planning.options import Option
+from flexdp.planning.plans import Plan
 from flexdp.planning.regimes import REGIMES, regime
-from flexdp.planning.solving import Plan, solve
+from flexdp.planning.solve import Solved, solve
 
 __all__ = [
     "REGIMES",
-    "Advice",
     "Expected",
-    "Option",
     "Plan",
+    "Solved",
     "most_buckets_per_unit",
     "per_bucket",
     "plan",

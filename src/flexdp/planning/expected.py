@@ -16,27 +16,15 @@ from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._core.domains import array
 from flexdp._core.exact import json_value, value_text
 from flexdp._core.text import plural, safe_repr, thousands
-from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
-from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram
 from flexdp.noise.drop import DropNoise
-from flexdp.simulation import ValueLaw
+from flexdp.simulation import ValueLaw, parse_distribution
 
-__all__ = [
-    "UNORDERED",
-    "Counts",
-    "Expected",
-    "expected",
-    "law_counts",
-    "not_numbers",
-    "refuse_both",
-    "sample_counts",
-    "sample_values",
-]
+__all__ = ["UNORDERED", "Counts", "Expected", "counts_for", "expected", "law_counts"]
 
 UNORDERED = ("text", "boolean")
 
@@ -89,8 +77,8 @@ class Expected:
     Examples
     --------
     >>> from flexdp import plan
-    >>> advice = plan(epsilon=1, delta="1e-6", bounds=(0, 120), width=5, records_about=50_000, simulate="normal")
-    >>> advice.expected.filled, round(advice.expected.lost), advice.expected.document()["maximum"]
+    >>> found = plan(epsilon=1, delta="1e-6", bounds=(0, 120), width=5, records_about=50_000, simulate="normal")
+    >>> found.expected.filled, round(found.expected.lost), found.expected.document()["maximum"]
     (24, 324, 117.5)
     """
 
@@ -133,33 +121,40 @@ class Expected:
         return " ".join(lines)
 
 
-def refuse_both(simulate: object, sample: Any) -> None:
-    """Refuse a law beside a public sample."""
+def counts_for(
+    simulate: object, sample: Any, records: int | None, partition: Buckets | None, buckets: int | None
+) -> Counts | None:
+    """Count a law or a public sample by bucket; None where neither is given."""
+    if simulate is None and sample is None:
+        return None
     if simulate is not None and sample is not None:
         raise InputError("simulate", ("and ", P("public_sample"), " exclude each other"), remedy="Give one of them.")
+    if partition is None and buckets is not None:  # only their number is known: count them off from zero
+        partition = Width("number", Fraction(1), (Fraction(0), Fraction(buckets)))
+    if partition is None or (isinstance(partition, Exact) and partition.kind not in UNORDERED):
+        raise InputError(
+            "simulate" if sample is None else "public_sample",
+            "needs buckets, in which its values are counted",
+            remedy=("Give ", P("width"), ", ", P("relative"), ", ", P("edges"), " or ", P("buckets"), "."),
+        )
+    if simulate is None:
+        return _sample_counts(sample, records, partition)
+    if partition.kind not in ("integer", "number"):
+        raise InputError(
+            "simulate",
+            ("makes numbers, which do not fit ", P("kind", partition.kind)),
+            remedy=("Give a public sample instead (", P("public_sample"), ")."),
+        )
+    low, high = partition.bounds or (Fraction(0), 100 * (partition.width if isinstance(partition, Width) else 1))
+    span = high - low + int(partition.kind == "integer")  # integers are numbers rounded down
+    law = parse_distribution(simulate, low=low, span=span, buckets=buckets)
+    if records is None:
+        raise InputError("simulate", "needs the number of records", remedy=("Give ", P("records_about"), " too."))
+    return law_counts(law, records, partition)
 
 
-def not_numbers(kind: Kind) -> InputError:
-    """Return the refusal of a law of numbers for a column of another kind."""
-    return InputError(
-        "simulate",
-        ("makes numbers, which do not fit ", P("kind", kind)),
-        remedy=("Give a public sample instead (", P("public_sample"), ")."),
-    )
-
-
-def law_counts(law: ValueLaw, records: int, partition: Buckets) -> Counts:
+def law_counts(law: ValueLaw, records: int, partition: Any) -> Counts:
     """Count n records at the quantiles of a law by bucket."""
-    if isinstance(partition, Exact):
-        if partition.kind != "integer":
-            raise InputError(
-                "simulate",
-                (
-                    "needs ", P("width"), ", ", P("relative"), " or ", P("buckets"),
-                    f": without them every value of {law.text} is its own bucket, and all of them vanish",
-                ),
-            )  # fmt: skip
-        partition = Width("integer", Fraction(1), partition.bounds, partition.outside)
     index = _indices(law, records, partition)
     lower = np.array([float(bucket.lower) for bucket in partition.edges_of(index)])
     # Bounds clamp: values below the first bucket count in it, and values above the last in that.
@@ -170,7 +165,7 @@ def law_counts(law: ValueLaw, records: int, partition: Buckets) -> Counts:
     return Counts(source=law.text, keys=partition.centres(index[kept]), counts=counts[kept], ordered=True)
 
 
-def _indices(law: ValueLaw, records: int, partition: Width | RelativeWidth | Any) -> NDArray[np.int64]:
+def _indices(law: ValueLaw, records: int, partition: Any) -> NDArray[np.int64]:
     if partition.count is not None:
         first, last = partition.first, partition.first + partition.count - 1
     else:
@@ -190,9 +185,9 @@ def _indices(law: ValueLaw, records: int, partition: Width | RelativeWidth | Any
     return np.arange(first, last + 1, dtype=np.int64)
 
 
-def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Counts:
+def _sample_counts(sample: Any, records: int | None, partition: Buckets) -> Counts:
     """Count a public sample by bucket, scaled to the number of records that is planned for."""
-    values = sample_values(sample, partition)
+    values = _sample_values(sample, partition)
     index, counts = np.unique(values, return_counts=True)
     size = int(counts.sum())
     if not size:
@@ -208,7 +203,7 @@ def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Count
                 remedy="Raise it.",
             )
     scaled = "" if records in (None, size) else f", scaled from {thousands(size)}"
-    ordered = partition.kind not in ("text", "boolean")
+    ordered = partition.kind not in UNORDERED
     return Counts(
         source=f"the public sample{scaled}",
         keys=partition.centres(index),
@@ -217,7 +212,7 @@ def sample_counts(sample: Any, records: int | None, partition: Buckets) -> Count
     )
 
 
-def sample_values(sample: Any, partition: Buckets) -> NDArray[Any]:
+def _sample_values(sample: Any, partition: Buckets) -> NDArray[Any]:
     """Return the bucket of every record of a public sample."""
     if isinstance(sample, Histogram):
         cells, times = sample.keys, sample.counts

@@ -8,11 +8,12 @@ from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
 from flexdp._core.domains import POSITIVE_BETA, SPAN, TAU, Domain, choice, integer
-from flexdp._core.exact import Number
+from flexdp._core.enclosure import least
+from flexdp._core.exact import Number, to_digits
 from flexdp.errors import InputError, P
 from flexdp.noise.calibration import DIGITS, smallest_delta
 from flexdp.noise.table import LARGEST_REACH
-from flexdp.planning.solving import Plan, solve
+from flexdp.planning.solve import Solved, solve
 
 __all__ = ["REGIMES", "regime"]
 
@@ -33,7 +34,7 @@ def regime(
     span: Number | None = None,
     tau: Number | None = None,
     exponent: Number | None = None,
-) -> Plan:
+) -> Solved:
     """Plan with one of the paper's families of parameters (Introduction, Rem. hist-params, Sec. choosing-params).
 
     The paper writes q = τ|x|, for which its privacy theorem fails (docs/errata.md); here q is fixed by the public
@@ -69,7 +70,7 @@ def regime(
 
     Returns
     -------
-    Plan
+    Solved
         The complete plan.
 
     Raises
@@ -144,15 +145,10 @@ def _exponent(exponent: Number | None) -> Fraction:
 
 def _floor_power(base: int, power: Fraction) -> int:
     """⌊base^power⌋ for a power in (0, 1), in integers."""
-    target, low, high = base**power.numerator, 0, base + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**power.denominator <= target else (low, middle)
-    return low
+    target = base**power.numerator
+    return least(lambda root: root**power.denominator > target, 1, base + 1) - 1
 
 
 def _digits_up(inverse: Decimal) -> Fraction:
     """1 / inverse to twelve digits, rounded up."""
-    value = 1 / Fraction(inverse)
-    step = Fraction(10) ** (math.floor(math.log10(value)) - DIGITS + 1)
-    return math.ceil(value / step) * step
+    return to_digits(1 / Fraction(inverse), DIGITS, up=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from flexdp._core.text import safe_repr
 from flexdp.errors import ABSENT, InputError, P
-from flexdp.planning import Advice, plan
+from flexdp.planning import Plan, plan
 from flexdp.statistics import Statistic
 from flexdp.statistics.parse import parse_statistic
 
@@ -164,7 +164,7 @@ class Entries:
         texts |= {"delta": "", "ask": self["stat"]} if way == "ask" else {"stats": self["stat"]}
         return {name: text for name, text in texts.items() if text} | self.buckets
 
-    def plan(self) -> Advice:
+    def plan(self) -> Plan:
         """Return the plan for what was entered."""
         self.chosen("stat")
         return plan(**self.parameters)

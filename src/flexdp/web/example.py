@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from flexdp._release.api import prepare
 from flexdp.buckets.partition import Buckets
 from flexdp.buckets.width import Width
-from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram
 from flexdp.noise.drop import DropNoise
-from flexdp.planning import Advice
+from flexdp.planning import Plan
+from flexdp.planning.given import GivenBuckets
 from flexdp.report.axes import Axis
 from flexdp.statistics import Statistic
 
@@ -87,9 +87,11 @@ def flights() -> Public:
     return Public(delays, _BUCKETS, index, sums, told, "departure delay, minutes", "minutes")
 
 
-def records_of(advice: Advice) -> Public | None:
+def records_of(plan: Plan) -> Public | None:
     """Return simulated records in the buckets of a plan; None for a plan without a law or without buckets."""
-    counts, partition = advice.counts, advice.partition
+    counts, partition = (
+        (plan.design.counts, plan.design.partition) if isinstance(plan.design, GivenBuckets) else (None, None)
+    )
     if counts is None or partition is None or len(counts.keys) > MOST_BUCKETS:
         return None
     index = partition.locate(counts.keys)
@@ -133,13 +135,13 @@ class Simulated:
         return statistic(Histogram(self.data.centres, self.data.counts))
 
 
-def simulate(privacy: Privacy, public: Public | None = None) -> Simulated:
-    """Release the flights, or other public records, at fixed quantiles of the noise that gives this privacy.
+def simulate(noise: DropNoise, public: Public | None = None) -> Simulated:
+    """Release the flights, or other public records, at fixed quantiles of the noise.
 
-    >>> simulate(Privacy(epsilon=1, delta="1e-6")).max_drop
+    >>> simulate(DropNoise(1, "1e-6")).max_drop
     27
     """
-    data, noise = public or flights(), DropNoise(privacy.epsilon, privacy.delta)
+    data = public or flights()
     sums = list(accumulate(noise.weights))
     drops = [bisect_right(sums, _fixed(place) << (noise.bits - 64)) for place in data.index.tolist()]
     return Simulated(data, np.maximum(data.counts - np.array(drops, dtype=np.int64), 0), noise.max_drop)

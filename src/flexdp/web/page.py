@@ -11,7 +11,9 @@ from flexdp._release.ranges import value_words
 from flexdp.errors import InputError, spelled
 from flexdp.guarantees import limit_text
 from flexdp.mechanisms import Bucketing, Dropping, ReadOff
-from flexdp.planning import Advice, Option
+from flexdp.planning import Plan
+from flexdp.planning.asked import AskedAnswers
+from flexdp.planning.given import GivenBuckets
 from flexdp.report.charts.plans import tradeoff
 from flexdp.report.html.tables import scrolling
 from flexdp.statistics import Statistic
@@ -44,8 +46,8 @@ _WIDE, _BESIDE, _NARROW = 640, 540, 340  # pictures are drawn in both widths; th
 def page(entries: Entries) -> str:
     """Return the whole page; an error is shown beside its field, and the fields keep what was entered."""
     try:
-        advice = entries.plan()
-        errors, result, said = {}, _result(entries, advice), _said(advice)
+        plan = entries.plan()
+        errors, result, said = {}, _result(entries, plan), _said(plan)
     except InputError as refusal:
         errors = {entries.field_of(refusal): sentence(refusal.message(entries.spell))}
         result = "<p>Correct the highlighted field to see the plan.</p>"
@@ -65,22 +67,22 @@ def page(entries: Entries) -> str:
     )
 
 
-def _result(entries: Entries, advice: Advice) -> str:
-    chosen, document = advice.chosen, advice.document()
-    headings, rows = advice.table()
+def _result(entries: Entries, plan: Plan) -> str:
+    document = plan.document()
+    headings, rows = plan.table()
     marked = next((place for place, row in enumerate(rows) if row[0]), None)
     parts = [
-        "" if marked is None else _figures(advice, dict(zip(headings, rows[marked], strict=True))),
+        "" if marked is None else _figures(plan, dict(zip(headings, rows[marked], strict=True))),
         "".join(
-            f'<p class="warning">{markup(sentence(spelled(caution, entries.spell)))}</p>' for caution in advice.cautions
+            f'<p class="warning">{markup(sentence(spelled(caution, entries.spell)))}</p>' for caution in plan.cautions
         ),
-        _command(advice),
-        *(f"<p>{prose(line)}</p>" for line in _promises(entries, advice)),
+        _command(plan),
+        *(f"<p>{prose(line)}</p>" for line in [*_promise(entries, plan), *plan.notes]),
         '<section class="two">',
-        _curve(advice, document),
-        "" if marked is None else _odds(advice, rows[marked][-2 if "target" in headings else -1].removeprefix("≤ ")),
+        _curve(plan, document),
+        "" if marked is None else _odds(plan, rows[marked][-2 if "target" in headings else -1].removeprefix("≤ ")),
         "</section>",
-        "" if chosen is None or advice.sharp is not None else _example(entries, advice, chosen),
+        _example(entries, plan),
         "<details><summary>All options</summary>",
         scrolling("Options", headings, rows, marked=marked),
         f"<p>In a terminal: <code>{_line(entries.plan_line)}</code></p></details>",
@@ -88,27 +90,28 @@ def _result(entries: Entries, advice: Advice) -> str:
     return "".join(parts)
 
 
-def _curve(advice: Advice, document: dict[str, Any]) -> str:
+def _curve(plan: Plan, document: dict[str, Any]) -> str:
     """The picture of the losses, or of the errors of asked answers, which lose nothing."""
-    title = "Accuracy against privacy" if advice.sharp is not None and advice.sharp.pure else _LOST
+    title = "Accuracy against privacy" if isinstance(plan.design, AskedAnswers) else _LOST
     drawn = _twice(
         lambda name, width: tradeoff(document, name=name, alone=False, width=width, height=280), "curve", 540
     )
-    caption = f"<figcaption>{prose(advice.heading)}</figcaption>"
+    caption = f"<figcaption>{prose(plan.heading)}</figcaption>"
     return f"<figure><h2>{title}</h2>{drawn}{caption}</figure>"
 
 
-def _said(advice: Advice) -> str:
+def _said(plan: Plan) -> str:
     """The plan in one line, shown beside the slider."""
-    chosen, many = advice.chosen, len(advice.warnings)
+    many = len(plan.warnings)
     warned = "" if not many else f" {plural(many, 'warning')}."
-    if chosen is None and advice.epsilon is not None:
-        return f"ε = {number_text(advice.epsilon)}: {advice.odds}.{warned}"
-    if chosen is None:
+    if plan.epsilon is None or plan.chosen is None:
         return f"No ε is chosen.{warned}"
+    drop, certainty = plan.chosen.get("max_drop"), limit_text(plan.chosen["certainty"])
+    if drop is None:
+        return f"ε = {number_text(plan.epsilon)}: {plan.odds}.{warned}"
     return (
-        f"ε = {number_text(chosen.epsilon)}: a bucket loses at most {thousands(chosen.max_drop)}; 50% sure becomes "
-        f"{limit_text(chosen.certainty)}.{warned}"
+        f"ε = {number_text(plan.epsilon)}: a bucket loses at most {thousands(drop)}; 50% sure becomes {certainty}."
+        f"{warned}"
     )
 
 
@@ -120,33 +123,28 @@ def _twice(draw: Callable[[str, int], str], name: str, wide: int = _WIDE) -> str
     )
 
 
-def _figures(advice: Advice, row: dict[str, str]) -> str:
+def _figures(plan: Plan, row: dict[str, str]) -> str:
     """The row of the chosen option in large type, each number with what it means."""
     row = {name: value for name, value in row.items() if name}
-    if advice.epsilon_origin == "solved":
+    if plan.epsilon_is == "solved":
         row = {"smallest ε that fits": row.pop("ε"), **row}
     items = "".join(
-        f'<div><dt>{markup(name)}</dt><dd>{prose(value)}</dd><dd class="why">{markup(_why(name, advice))}</dd></div>'
+        f'<div><dt>{markup(name)}</dt><dd>{prose(value)}</dd><dd class="why">{markup(_why(name, plan))}</dd></div>'
         for name, value in row.items()
     )
     return f'<dl class="figures">{items}</dl>'
 
 
-def _why(name: str, advice: Advice) -> str:
-    return _WHY.get(name, "in records, with 95% probability" if advice.sharp and advice.sharp.pure else "")
+def _why(name: str, plan: Plan) -> str:
+    return _WHY.get(name, "in records, with 95% probability" if isinstance(plan.design, AskedAnswers) else "")
 
 
-def _command(advice: Advice) -> str:
-    larger = ""
-    if advice.larger is not None:
-        larger = f"<p>{prose(advice.alternative)}: <code>{_line(advice.larger.command or '')}</code></p>"
-    if advice.command is None:
-        return larger
+def _command(plan: Plan) -> str:
     return (
         '<div class="command"><h2 id="l-command">The command to run</h2>'
         f'<pre id="line" tabindex="0" aria-labelledby="l-command" role="region"><code id="command">'
-        f"{_line(advice.command)}</code></pre>"
-        f'<button type="button" id="copy" class="with-script">Copy</button></div>{larger}'
+        f"{_line(plan.command)}</code></pre>"
+        f'<button type="button" id="copy" class="with-script">Copy</button></div>'
     )
 
 
@@ -155,23 +153,17 @@ def _line(command: str) -> str:
     return " ".join(f"<span>{markup(word)}</span>" for word in command.split(" "))
 
 
-def _promises(entries: Entries, advice: Advice) -> list[str]:
-    """What is promised of the answer, what is to be expected, and how the budget of several releases may be split."""
-    out = [_promise(entries, advice)] if advice.chosen is not None and advice.sharp is None else []
-    out += advice.notes
-    return out if advice.declared is None else [*out, str(advice.declared)]
-
-
-def _promise(entries: Entries, advice: Advice) -> str:
-    """The accuracy of the statistic, derived from the mechanism that the command runs."""
+def _promise(entries: Entries, plan: Plan) -> list[str]:
+    """The accuracy of the statistic, derived from the mechanism that the command runs, in buckets that are given."""
     label, statistic = STATISTICS[entries["stat"]]
-    if statistic is None or advice.epsilon is None:
-        drop = advice.chosen.max_drop if advice.chosen else 0
-        most = thousands(drop)
-        return f"The lower end of every count is at most {most} too low and never too high. No bucket is invented."
-    share, apart = advice.setting.bucket_privacy(advice.epsilon), bool(advice.groups.by)
-    records = None if apart else advice.setting.records_about  # how many a group has is not known
-    mechanism = Bucketing(**entries.buckets) >> Dropping(share.epsilon, share.delta) >> ReadOff(statistic)
+    if not isinstance(plan.design, GivenBuckets) or plan.chosen is None or plan.epsilon is None:
+        return []
+    if statistic is None:
+        most = thousands(plan.chosen["max_drop"])
+        return [f"The lower end of every count is at most {most} too low and never too high. No bucket is invented."]
+    noise, apart = plan.design.noise(plan.rest(plan.epsilon)), bool(plan.design.groups.by)
+    records = None if apart else plan.design.records  # how many a group has is not known
+    mechanism = Bucketing(**entries.buckets) >> Dropping(noise.epsilon, noise.delta) >> ReadOff(statistic)
     known = mechanism.accuracy(records_at_least=records) if records else mechanism.accuracy()
     promise = str(known)
     given = (
@@ -180,13 +172,13 @@ def _promise(entries: Entries, advice: Advice) -> str:
         else "The"
     )
     limited = f" limited to {entries['low']}–{entries['high']}" if "bounds" in entries.buckets else ""
-    unit = " Here a record is one person in one bucket." if advice.by_unit else ""
+    unit = " Here a record is one person in one bucket." if plan.by_unit else ""
     group = " of each group" if apart else ""
     subject = f"{given} published {label.lower()} of the readable values{group}{limited}"
-    return f"{subject} is {promise[:1].lower()}{promise[1:]}{unit}"
+    return [f"{subject} is {promise[:1].lower()}{promise[1:]}{unit}"]
 
 
-def _odds(advice: Advice, certainty: str) -> str:
+def _odds(plan: Plan, certainty: str) -> str:
     after = icons_after(certainty)
     key = (
         '<p class="key"><span class="full round"></span> before: 50 of 100<br>'
@@ -195,20 +187,23 @@ def _odds(advice: Advice, certainty: str) -> str:
     )
     return (
         f"<figure><h2>What an observer can learn</h2>{icons(certainty, name='odds')}"
-        f"<figcaption>{key}{markup(advice.odds[:1].upper() + advice.odds[1:])}.</figcaption></figure>"
+        f"<figcaption>{key}{markup(plan.odds[:1].upper() + plan.odds[1:])}.</figcaption></figure>"
     )
 
 
-def _example(entries: Entries, advice: Advice, chosen: Option) -> str:
-    data = records_of(advice) if entries.simulated else flights()
+def _example(entries: Entries, plan: Plan) -> str:
+    """The buckets that are given, of simulated records or of public flights, beside the truth."""
+    if not isinstance(plan.design, GivenBuckets) or plan.chosen is None or plan.epsilon is None:
+        return ""
+    data = records_of(plan) if entries.simulated else flights()
     total = None if data is None else thousands(int(data.counts.sum()))
-    one = ", one group" if advice.groups.by else ""
+    one = ", one group" if plan.design.groups.by else ""
     what = f"simulated records in your buckets{one}" if entries.simulated else "public flights"
     title = f"<h2>Example: {total or ''} {what}</h2>"
-    if data is None or chosen.max_drop > MOST_LOST:
+    if data is None or plan.chosen["max_drop"] > MOST_LOST:
         words = f"Not drawn if a bucket may lose more than {thousands(MOST_LOST)} records: it would take too long."
         return f'<section class="example">{title}<p>{markup(words)}</p></section>'
-    example = simulate(advice.setting.bucket_privacy(chosen.epsilon), data)
+    example = simulate(plan.design.noise(plan.rest(plan.epsilon)), data)
     statistic = STATISTICS[entries["stat"]][1]
     drawn = _twice(lambda name, width: comparison(example, statistic, name=name, width=width), "example")
     rows = [

@@ -23,12 +23,12 @@ def tradeoff(
 ) -> str:
     """Draw a plan as SVG: the most records that a bucket loses against ε, on logarithmic scales.
 
-    Of asked answers, which lose nothing, it draws how many records they may be off by.
+    Of asked answers without buckets, which lose nothing, it draws how many records they may be off by.
 
     Parameters
     ----------
     document
-        The JSON of a plan, as :meth:`flexdp.planning.Advice.to_json` writes it.
+        The JSON of a plan, as :meth:`flexdp.planning.Plan.to_json` writes it.
     name
         Prefix of the ids inside.
     alone
@@ -58,13 +58,13 @@ def tradeoff(
     )
     try:
         plan = json.loads(document) if isinstance(document, str) else document
-        limit, delta = plan["target"]["max_drop"], str(plan["delta"])
-        told = _ANSWERS if "asked" in plan else _BUCKETS
-        dots = _bounds(plan["asked"]["options"]) if "asked" in plan else _drops(plan["options"])
+        limit, delta = plan["target"]["max_drop"] if "target" in plan else None, str(plan["delta"])
+        loses = "asked" not in plan or "automatic" in plan
+        told, dots = (_BUCKETS, _drops(plan["options"])) if loses else (_ANSWERS, _bounds(plan["options"]))
         points = [(float(epsilon), int(drop)) for epsilon, drop in plan["curve"]]
-        points = points or [(float(epsilon), most) for epsilon, most, _ in dots if "asked" in plan]
+        points = points if loses else [(float(epsilon), most) for epsilon, most, _ in dots]
     except Exception:  # noqa: BLE001  (a document may be anything)
-        raise InputError("document", "must be the JSON of a plan, as Advice.to_json() writes it") from None
+        raise InputError("document", "must be the JSON of a plan, as Plan.to_json() writes it") from None
     drops = [drop for _, drop in points] + [drop for _, drop, _ in dots]
     losses = [epsilon for epsilon, _ in points] + [float(epsilon) for epsilon, _, _ in dots]
     if not losses:
@@ -137,14 +137,19 @@ _ANSWERS = _Told(
 
 def _drops(options: list[dict[str, Any]]) -> list[tuple[Fraction, int, bool]]:
     """Each ε, the most that a bucket loses, and if it is the chosen one."""
-    return [(Fraction(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"])) for option in options]
+    return [
+        (Fraction(option["epsilon"]), int(option["max_drop"]), bool(option["chosen"]))
+        for option in options
+        if option["max_drop"] is not None
+    ]
 
 
 def _bounds(options: list[dict[str, Any]]) -> list[tuple[Fraction, int, bool]]:
     """Each ε with an answer, the most records that any of the answers is off by, and if it is the chosen one."""
     found = []
     for option in options:
-        bounds = [int(answer["bound"]) for answer in option["answers"] if answer["bound"] is not None]
+        answers = [answer for answer in option.values() if isinstance(answer, dict) and answer["kind"] != "share"]
+        bounds = [int(answer["bound"]) for answer in answers if answer["bound"] is not None]
         if bounds:
             found.append((Fraction(option["epsilon"]), max(1, *bounds), bool(option["chosen"])))
     return found

@@ -25,9 +25,9 @@ from flexdp.noise.calibration import (
     smallest_epsilon,
 )
 from flexdp.noise.table import LARGEST_REACH
-from flexdp.planning.options import plain_number
+from flexdp.planning.design import plain_number
 
-__all__ = ["Plan", "solve"]
+__all__ = ["Solved", "solve"]
 
 _RELATIONS = (  # any one of a relation's quantities follows from the others
     frozenset({"epsilon", "delta", "q"}),
@@ -39,7 +39,7 @@ _OPTIONAL = ("beta", "span")  # for numbers only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Solved:
     """A complete set of parameters, all public, and the guarantees that follow from them.
 
     Parameters
@@ -144,7 +144,7 @@ def solve(
     beta: Number | None = None,
     span: Number | None = None,
     buckets_per_unit: Number | None = 1,
-) -> Plan:
+) -> Solved:
     """Complete a plan from any parameters that determine the others.
 
     Parameters that leave room for several plans are completed at their best: the smallest ε, δ, n, α and β, the largest
@@ -171,7 +171,7 @@ def solve(
 
     Returns
     -------
-    Plan
+    Solved
         The complete plan. It states what is attained, which is at least as good as what was asked.
 
     Raises
@@ -310,7 +310,7 @@ def _affordable(known: dict[str, Any], name: str, each: int) -> int:
     return found
 
 
-def _attained(known: dict[str, Any], units: int) -> Plan:
+def _attained(known: dict[str, Any], units: int) -> Solved:
     """Return the plan that the parameters attain; refuse two of them that exclude each other."""
     reach, buckets, records, beta = known["q"], known["buckets"], known["records_at_least"], known.get("beta")
     if beta is not None:
@@ -341,7 +341,7 @@ def _attained(known: dict[str, Any], units: int) -> Plan:
             given=number_text(known["alpha"]),
             remedy="Raise either.",
         )
-    return Plan(
+    return Solved(
         epsilon=known["epsilon"],
         delta=known["delta"],
         buckets_per_unit=units,
