@@ -131,7 +131,6 @@ SLOW = {
     "house/test_readme.py": ["test_the_command_lines", "test_the_python_examples"],
     "house/test_windows.py": [
         "test_a_release_from_a_pipe_and_a_file",
-        "test_a_study_locks_its_journal",
         "test_every_module_is_imported",
         "test_the_control_fails",
     ],

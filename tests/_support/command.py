@@ -60,11 +60,11 @@ RIGHT = [
     "plan --epsilon 1 --ask max --records-about 1000 --by w --groups-about 2",
     "report r.json --output o.html --column x",
     "verify r.json",
-    "compare --law normal:5,1 --stat max --runs 2 --datasets 2 -e 1 -m em --records 10 --bars 3 --seed 1 --no-figure",
-    "compare t.csv x --width 5 --bounds 0:100 --kind number --out folder",
+    "lab compare --law normal:5,1 --stat max --runs 2 --datasets 2 -e 1 -m em --records 10 --bars 3 --seed 1",
+    "lab compare t.csv x --width 5 --bounds 0:100 --kind number --out folder",
     "demo --epsilon x --delta x --save x",
     "web --port x",
-    "experiment 9 --out o --mechanism em --epsilon 1 --jobs 1 --alpha 0.1 --delta 0.1 --step-noise none",
+    "lab experiment 9 --out o --mechanism em --epsilon 1 --alpha 0.1 --delta 0.1 --step-noise none",
 ]
 
 

@@ -74,7 +74,7 @@ def test_errors_as_json(
     assert "QUOKKA" not in as_json.stderr
 
 
-@pytest.mark.parametrize("command", ["columns", "query", "summary", "report", "plan", "experiment", "compare", "demo"])
+@pytest.mark.parametrize("command", ["columns", "query", "summary", "report", "plan", "demo"])
 def test_every_command_with_json_has_json_errors(command: str) -> None:
     done = flexdp(command, "--json", "--nonsense")
     assert done.returncode == 2
@@ -130,7 +130,7 @@ def test_quiet_leaves_only_errors_on_standard_error(ages: Path, tmp_path: Path) 
     wrong = flexdp("release", *words[:-1], 0, "--quiet", "--json")
     assert error_of(wrong)["parameter"] == "width"
     assert len(wrong.stderr.splitlines()) == 1
-    study = flexdp("experiment", 1, "--quick", "--runs", 2, "--datasets", 2, "--epsilon", 1, "--no-figure",
+    study = flexdp("lab", "experiment", 1, "--quick", "--runs", 2, "--datasets", 2, "--epsilon", 1, "--no-figure",
                    "--out", tmp_path / "out", "--quiet")  # fmt: skip
     assert (study.returncode, study.stderr) == (0, "")
     assert "--quiet" in flexdp("columns", "--help").stdout

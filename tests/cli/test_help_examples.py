@@ -11,7 +11,7 @@ from _support.command import commands, flexdp
 from flexdp.cli.examples import EXAMPLES
 
 SERVES = {"web"}  # never ends by itself
-LONG = {"experiment", "compare"}  # run by their own tests; here only their words are checked
+LONG = {"lab"}  # run by their own tests; here only their words are checked
 
 
 def test_every_command_has_examples() -> None:

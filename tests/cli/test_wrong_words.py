@@ -98,7 +98,7 @@ def test_a_working_directory_that_is_gone(
         f"release {csv} x -e 1 -d 1e-6 -o o.json",
         "columns t.csv",
         "query *.csv x",
-        "compare --law normal:5,1 --quick --no-figure -m em -e 1 --out o",
+        "lab compare --law normal:5,1 --quick --no-figure -m em -e 1 --out o",
     ):
         code, said = _said(shlex.split(line), monkeypatch, capsys)
         assert code == 2 and said.startswith("Error: ") and said.count("\n") == 1, line

@@ -702,7 +702,6 @@ def laboratory() -> dict[str, Call]:
     errors = baselines.exact_errors("dropping", COUNTS, statistics.Max(), **RIGHT, alpha=0.1)
     settings = {"seed": 0, "runs": 2, "datasets": 2, "delta": 1e-6, "alpha": 0.1, "empty": "zero", "ties": "smallest"}
     compared = {"mechanisms": ["stlap"], "data": COUNTS, "statistic": "max", "epsilon": [1]}
-    searched = {"mechanisms": ["stlap"], "statistics": [statistics.Max()], "bars": [1], "records": 50}
     return {
         "baseline": Call(baselines.baseline, {"name": "stlap"}),
         "Baseline.claim": Call(stlap.claim, RIGHT),
@@ -716,13 +715,16 @@ def laboratory() -> dict[str, Call]:
         "ExactErrors.beta": Call(errors.beta, {"gamma": 0}),
         "Settings.checked": Call(experiments.Settings.checked, {**settings, "binning": "floor", "step_noise": None}),
         "StepNoise.parse": Call(experiments.StepNoise.parse, {"text": "none"}),
-        "chosen_mechanisms": Call(experiments.chosen_mechanisms, {"names": ["stlap"]}),
-        "compare": Call(experiments.compare, {**compared, **settings, "bars": None, "progress": None}),
+        "choose_mechanisms": Call(experiments.choose_mechanisms, {"names": ["stlap"]}),
+        "compare": Call(  # mechanisms, data and statistic are functions of a researcher, who gets a traceback
+            experiments.compare,
+            {**compared, **settings, "bars": None, "progress": None},
+            varied=(*settings, "epsilon", "bars", "progress"),
+        ),
         "parse_law": Call(
             experiments.parse_law,
             {"text": "normal:50,5", "records": 100, "bars": 100, "binning": "floor", "noise": None},
         ),
-        "search": Call(experiments.search, {**searched, **RIGHT, "gammas": [0], "evaluations": 2, "seed": 0}),
     }
 
 

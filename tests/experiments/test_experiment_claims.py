@@ -11,13 +11,19 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from flexdp.experiments import CLAIMS, EXPERIMENTS, Cell, Settings, Study, chosen_mechanisms, judge, run
-from flexdp.experiments.cases import blind_error
-from flexdp.experiments.cells import cases
-from flexdp.experiments.checks import LEVEL, VISIBLE, Check
-from flexdp.experiments.claims import epsilon_list, verdict
-from flexdp.experiments.paper import chosen
-from flexdp.experiments.sensitivity import flips, variants, vary
+from flexdp.experiments import CLAIMS, EXPERIMENTS, Cell, Settings, Study, choose_mechanisms, judge, run
+from flexdp.experiments.claims import (
+    LEVEL,
+    VISIBLE,
+    Check,
+    find_flips,
+    format_epsilons,
+    list_variants,
+    summarise,
+    vary,
+)
+from flexdp.experiments.paper import choose_experiments
+from flexdp.experiments.study import blind_error, data_sets
 
 NAMES = ("dropping", "stlap", "esa", "bns", "bns_swap", "em", "ptr", "ss", "sanpoints", "sanpoints_halting")
 E = (Fraction(1, 10), Fraction(1))
@@ -25,7 +31,7 @@ SETTINGS = Settings(seed=0, runs=2, datasets=6)
 
 
 def blind(experiment: str) -> tuple[float, ...]:
-    return tuple(blind_error(case) for case in cases(EXPERIMENTS[experiment], SETTINGS))
+    return tuple(blind_error(case) for case in data_sets(EXPERIMENTS[experiment], SETTINGS))
 
 
 USUAL = {(one, two, "actual"): 2.0 for one in "1456" for two in ("bns", "bns_swap", "sanpoints", "sanpoints_halting")}
@@ -117,9 +123,9 @@ def test_readings_tell_which_calibration_decides() -> None:
 def test_readings_tell_which_rules_of_sanpoints_decide() -> None:
     """What only the reading without the two rules does, fails under that reading alone."""
     found = {
-        (each.claim.name, each.sanpoints): each.verdict
+        (each.claim.name, each.meant.get("SANPOINTS")): each.verdict
         for each in judge(planted({("1", "sanpoints", "actual"): -2.0}))
-        if each.claim.of_sanpoints and each.claim.name in ("dominates-1", "dominates-4", "sanpoints")
+        if "SANPOINTS" in each.meant and each.claim.name in ("dominates-1", "dominates-4", "sanpoints")
     }
     assert found == {
         ("dominates-1", "sanpoints"): "fails",
@@ -152,16 +158,16 @@ def test_standard_errors_are_paired() -> None:
 
 
 def test_a_study_without_a_part_of_a_claim_does_not_judge_it() -> None:
-    few = run(chosen("4"), chosen_mechanisms(["bns", "dropping"]), E, SETTINGS)
+    few = run(choose_experiments("4"), choose_mechanisms(["bns", "dropping"]), E, SETTINGS)
     assert {each.claim.name for each in judge(few)} == {"beats-4", "bns-max-k"}
 
 
 def test_verdicts_in_words() -> None:
     grid = [Fraction(n, 10) for n in (1, 2, 3, 4, 5)]
-    assert epsilon_list(grid[:3] + grid[4:], grid) == "= 0.1–0.3, 0.5"
-    assert epsilon_list(grid[1:3], grid) == "= 0.2, 0.3"
-    assert verdict(dict.fromkeys(grid, "undecided")) == "undecided"
-    assert verdict({grid[0]: "fails", grid[1]: "undecided"}) == "fails for ε = 0.1; undecided for ε = 0.2"
+    assert format_epsilons(grid[:3] + grid[4:], grid) == "= 0.1–0.3, 0.5"
+    assert format_epsilons(grid[1:3], grid) == "= 0.2, 0.3"
+    assert summarise(dict.fromkeys(grid, "undecided")) == "undecided"
+    assert summarise({grid[0]: "fails", grid[1]: "undecided"}) == "fails for ε = 0.1; undecided for ε = 0.2"
 
 
 # Sensitivity
@@ -170,28 +176,28 @@ def test_verdicts_in_words() -> None:
 def test_switches_reach_the_experiments_they_can_change() -> None:
     reached = {
         each.name: "".join(name for name, experiment in EXPERIMENTS.items() if each.reaches(experiment, SETTINGS))
-        for each in variants(SETTINGS)
+        for each in list_variants(SETTINGS)
     }
     assert reached == {
         "empty=random": "123456", "binning=nearest": "13", "step-noise=none": "6", "step-noise=uniform:5": "24",
         "step-noise=poisson": "246", "ties=largest": "56", "ties=random": "56",
     }  # fmt: skip
     other = replace(SETTINGS, empty="random")
-    assert "empty=zero" in [each.name for each in variants(other)]
+    assert "empty=zero" in [each.name for each in list_variants(other)]
 
 
 def test_a_variant_is_the_study_with_that_switch() -> None:
-    asked = chosen_mechanisms(["dropping"])
-    study = run(chosen(["all"]), asked, E, SETTINGS)
-    for variant in variants(SETTINGS):
-        afresh = run(chosen(["all"]), asked, E, variant.settings)
+    asked = choose_mechanisms(["dropping"])
+    study = run(choose_experiments(["all"]), asked, E, SETTINGS)
+    for variant in list_variants(SETTINGS):
+        afresh = run(choose_experiments(["all"]), asked, E, variant.settings)
         varied = vary(study, asked, variant)
         assert varied.cells == afresh.cells and varied.settings == variant.settings, variant.name
 
 
 def test_turns_are_found_and_doubt_is_no_turn() -> None:
     before = planted({("4", "em", "actual"): -2.0})
-    (turn, *_) = found = flips(judge(before), "empty=random", planted())
+    (turn, *_) = found = list(find_flips(judge(before), "empty=random", planted()))
     assert {each.judgement.claim.name for each in found} == {"dominates-4"}
-    assert turn.now_holds == E and str(turn) == "empty=random: now holds for ε = 0.1, 1"
-    assert not flips(judge(before), "x", before)
+    assert turn.now == {"holds": list(E), "fails": []} and str(turn) == "empty=random: now holds for ε = 0.1, 1"
+    assert not list(find_flips(judge(before), "x", before))

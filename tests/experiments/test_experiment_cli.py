@@ -1,8 +1,7 @@
-"""The researcher's commands, run as processes: files, streams, exit codes, interruption and resumption."""
+"""The researcher's commands, run as processes: files, streams and exit codes."""
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import pty
@@ -18,19 +17,7 @@ from _support.waiting import HANG
 from flexdp.cli.app import cli
 from flexdp.cli.errors import guarded
 
-COMMAND = [sys.executable, "-m", "flexdp.cli"]
-STOPPED = """
-import os, signal
-from flexdp import cli
-from flexdp.experiments.journal import Journal
-add = Journal.add
-def add_and_stop(journal, cell):
-    add(journal, cell)
-    if len(journal.cells) == 2:
-        os.kill(os.getpid(), signal.SIGINT)
-Journal.add = add_and_stop
-cli.main()
-"""
+COMMAND = [sys.executable, "-m", "flexdp.cli", "lab"]
 TINY = ["--runs", "5", "--datasets", "3", "-e", "0.5,1", "-m", "dropping", "-m", "em"]
 
 
@@ -49,8 +36,7 @@ def test_an_experiment_leaves_its_files_and_prints_the_result(tmp_path: Path) ->
     out = flexdp("experiment", "4", "2", *TINY, "--out", tmp_path / "o")
     assert out.returncode == 0, out.stderr
     assert {each.name for each in (tmp_path / "o").iterdir()} == {
-        "results.csv", "datasets.csv", "verdicts.csv", "timings.csv", "figure.svg", "figure.png", "index.html",
-        "progress.jsonl",
+        "results.csv", "datasets.csv", "verdicts.csv", "figure.svg", "figure.png",
     }  # fmt: skip
     assert out.stdout.startswith("Mean error in % of the number of buckets") and "(2) max" in out.stdout
     assert out.stdout.index("(2) max") < out.stdout.index("(4) max_500"), "the paper's order"
@@ -58,39 +44,18 @@ def test_an_experiment_leaves_its_files_and_prints_the_result(tmp_path: Path) ->
     assert "\r" not in out.stderr and "\x1b" not in out.stderr, "no progress bar in a pipe"
     again = flexdp("experiment", "2", "4", *TINY, "--out", tmp_path / "o", "--json", "--no-figure")
     document = json.loads(again.stdout)
-    assert sum(document["seconds"].values()) == 0, "nothing is computed again"
     assert [row["mechanism"] for row in document["results"][::2]] == ["dropping", "em"] * 2
-    assert document["settings"]["runs"] == "5"
+    assert document["settings"]["runs"] == "5" and set(document["seconds"]) == {"dropping", "em"}
 
 
 def test_the_same_seed_gives_the_same_bytes_in_any_order(tmp_path: Path) -> None:
     kept = []
-    for name, more in (("a", ["1", "5"]), ("b", ["5", "1"]), ("c", ["5", "1", "--jobs", "2"])):
+    for name, more in (("a", ["1", "5"]), ("b", ["5", "1"])):
         assert flexdp("experiment", *more, *TINY, "--no-figure", "--out", tmp_path / name).returncode == 0
         kept.append([(tmp_path / name / file).read_bytes() for file in ("results.csv", "datasets.csv")])
-    assert kept[0] == kept[1] == kept[2]
+    assert kept[0] == kept[1]
     assert flexdp("experiment", 1, 5, *TINY, "--seed", 9, "--no-figure", "--out", tmp_path / "d").returncode == 0
     assert (tmp_path / "d" / "results.csv").read_bytes() != kept[0][0]
-
-
-def test_an_interruption_keeps_what_is_finished_and_the_command_goes_on(tmp_path: Path) -> None:
-    """Stopped after two cells, resumed, and the same bytes as without a stop."""
-    work = ["experiment", "6", "--runs", "20", "--datasets", "3", "-e", "0.2,0.5,1,2", "-m", "sanpoints", "-m", "bns"]
-    words = [*work, "--no-figure", "--out", str(tmp_path / "o")]
-    stopped = subprocess.run(
-        [sys.executable, "-c", STOPPED, *words], capture_output=True, text=True, timeout=HANG, check=False
-    )
-    assert stopped.returncode == 130, stopped.stderr
-    told = "Error: interrupted; finished work is kept, and the same command resumes it."
-    assert stopped.stderr.strip() == told
-    journal = tmp_path / "o" / "progress.jsonl"
-    finished = journal.read_bytes()
-    assert finished.count(b"\n") == 3, "a heading and two cells of eight"
-    assert not (tmp_path / "o" / "results.csv").exists()
-    assert flexdp(*work, "--no-figure", "--out", tmp_path / "o").returncode == 0
-    assert journal.read_bytes().startswith(finished), "finished cells stay as they were"
-    assert flexdp(*work, "--no-figure", "--out", tmp_path / "fresh").returncode == 0
-    assert (tmp_path / "o" / "results.csv").read_bytes() == (tmp_path / "fresh" / "results.csv").read_bytes()
 
 
 def test_a_terminal_sees_progress_on_standard_error(tmp_path: Path) -> None:
@@ -109,22 +74,18 @@ def test_sensitivity_is_written_and_told(tmp_path: Path) -> None:
     out = flexdp("experiment", "4", *TINY, "-m", "bns", "--sensitivity", "--no-figure", "--out", tmp_path / "o")
     assert out.returncode == 0, out.stderr
     assert (tmp_path / "o" / "sensitivity.csv").read_text().startswith("claim,ours,bns,sanpoints,switch,epsilon,now\n")
-    assert sorted(each.name for each in (tmp_path / "o" / "variants").iterdir()) == [
-        "empty-random", "step-noise-poisson", "step-noise-uniform-5",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["experiment", "8", "--out", "o"], "experiment '8' does not exist. Choose from 1 to 7, or all."),
+        (["experiment", "8", "--out", "o"], "experiment '8' does not exist. Choose from 1 to 6, or all."),
         (["experiment", "al", "--out", "o"], "experiment 'al' does not exist. Did you mean all?"),
         (["experiment", "1", "-m", "droping", "--out", "o"], "'droping' does not exist. Did you mean 'dropping'?"),
         (["experiment", "1", "-e", ",", "--out", "o"], "epsilon must contain at least one number"),
         (["experiment", "1", "-e", "0.1,-2", "--out", "o"], "epsilon must be in (0, 10000]; got '-2'"),
         (["experiment", "1", "--runs", "1", "--out", "o"], "runs must be a whole number of at least 2; got '1'."),
         (["experiment", "1", "--datasets", "1", "--out", "o"], "datasets must be a whole number of at least 2"),
-        (["experiment", "1", "--jobs", "0", "--out", "o"], "jobs must be a whole number of at least 1"),
         (["experiment", "1", "--alpha", "2", "--out", "o"], "alpha must be in [0, 1]"),
         (["experiment", "1", "--step-noise", "loud", "--out", "o"], "step-noise must be none"),
         (["experiment", "1", "--out", "file"], "out must be a folder; got the file 'file'."),
@@ -139,7 +100,12 @@ def test_sensitivity_is_written_and_told(tmp_path: Path) -> None:
         (["compare", "--law", "normal:5,1", "-s", "median", "-m", "ptr"], "for mechanism 'ptr'"),
         (["compare", "--law", "normal:5,1", "-m", "no_such_module:f"], "could not be imported: ModuleNotFoundError"),
         (["compare", "--law", "normal:5,1", "-m", "math:no"], "could not be imported: AttributeError"),
-        (["compare", "--law", "normal:5,1", "-m", "a b:c"], "mechanism must be written module:function; got 'a b:c'"),
+        (["compare", "--law", "normal:5,1", "-m", "a b:c"], "mechanism 'a b:c' does not exist"),
+        (["compare", "--law", "normal:5,1", "-m", "math:sqrt"], "raised TypeError: math.sqrt"),
+        (["compare", "--law", "math:sqrt"], "raised TypeError: must be real number"),
+        (["compare", "--law", "normal:5,1", "-s", "math:no"], "--stat: 'math:no' could not be imported"),
+        (["compare", "--law", "normal:5,1", "--distortion", "shift"], "--distortion must be drop, move or drop"),
+        (["compare", "--law", "normal:5,1", "--gamma", "2"], "--gamma must be"),
         (["experiment", "1", "-m", "math:sqrt", "--out", "o"], "mechanism 'math:sqrt' does not exist"),
     ],
 )  # fmt: skip
@@ -148,7 +114,7 @@ def test_bad_input_is_told_in_one_line(
 ) -> None:
     (tmp_path / "file").write_text("x\n1\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["flexdp", *words])
+    monkeypatch.setattr(sys, "argv", ["flexdp", "lab", *words])
     code = guarded(cli)
     out, err = capsys.readouterr()
     assert code == 2 and not out
@@ -156,39 +122,14 @@ def test_bad_input_is_told_in_one_line(
     assert not (tmp_path / "o").exists(), "nothing is made before everything is checked"
 
 
-def test_another_seed_is_refused_the_folder(tmp_path: Path) -> None:
-    assert flexdp("experiment", "5", *TINY, "--no-figure", "--out", tmp_path).returncode == 0
-    out = flexdp("experiment", "5", *TINY, "--seed", 1, "--out", tmp_path)
-    assert out.returncode == 2 and "contains a study with seed '0', not '1'. Choose another folder" in out.stderr
-
-
 def test_a_folder_that_fills_up(tmp_path: Path) -> None:
     """No file may grow beyond 2 kB, which the operating system enforces; then it may, and the command goes on."""
     words = ["experiment", "5", "--runs", "5", "--datasets", "50", "-e", "1", "-m", "em", "-m", "ptr", "--no-figure"]
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
     out = flexdp(*words, "--out", tmp_path, preexec_fn=limit)
-    assert out.returncode == 2 and "no space left to write" in out.stderr
+    assert out.returncode == 2 and "cannot write" in out.stderr and "space left" in out.stderr
     assert len(out.stderr.strip().splitlines()) == 1
     assert flexdp(*words, "--out", tmp_path).returncode == 0
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "progress.jsonl").symlink_to("/dev/full")
-    out = flexdp(*words, "--out", tmp_path / "other")
-    assert out.returncode == 2 and "that is not a regular file. Choose another folder" in out.stderr
-
-
-def test_the_seventh_looks_for_worst_cases(tmp_path: Path) -> None:
-    out = flexdp("experiment", "7", "--quick", "-m", "dropping", "-m", "em", "--out", tmp_path)
-    assert out.returncode == 0, out.stderr
-    assert out.stdout.startswith("Worst β found") and "ε = 1\n" in out.stdout
-    rows = list(csv.DictReader((tmp_path / "worst.csv").read_text().splitlines()))
-    assert {float(row["worst"]) for row in rows if row["mechanism"] == "dropping"} == {0.0}
-    assert min(float(row["worst"]) for row in rows if row["mechanism"] == "em") > 50
-    both = flexdp("experiment", "worst", "5", *TINY, "-e", "1", "--quick", "--out", tmp_path / "b", "--json")
-    document = json.loads(both.stdout)
-    assert {row["epsilon"] for row in document["worst"]} == {"1"} and document["results"]
-    assert "Worst cases" in (tmp_path / "b" / "index.html").read_text()
-    refused = flexdp("experiment", "7", "-m", "ss", "--out", tmp_path / "c")
-    assert refused.returncode == 2 and "ss" in refused.stderr
 
 
 # compare
@@ -233,4 +174,4 @@ def test_help_of_all_commands_loads_no_experiment() -> None:
         "print([m for m in sys.modules if m.startswith(('flexdp.experiments', 'matplotlib', 'scipy'))])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.splitlines()[-1] == "[]" and "experiment" in out.stdout
+    assert out.stdout.splitlines()[-1] == "[]" and "lab" in out.stdout

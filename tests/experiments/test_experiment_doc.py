@@ -18,10 +18,8 @@ from flexdp.baselines import BASELINES, exact_errors, exact_law
 from flexdp.baselines.sanpoints import SanPoints, SanPointsHalting, choosing_threshold
 from flexdp.cli.app import cli
 from flexdp.cli.errors import guarded
-from flexdp.experiments import CLAIMS, EPSILONS, EXPERIMENTS, Settings, Study, chosen_mechanisms, compare, judge, run
-from flexdp.experiments.cells import measure, named
-from flexdp.experiments.claims import epsilon_list, verdict
-from flexdp.experiments.results import rows
+from flexdp.experiments import CLAIMS, EPSILONS, EXPERIMENTS, Settings, choose_mechanisms, compare, judge, run
+from flexdp.experiments.claims import ROLES, format_epsilons, summarise
 from flexdp.noise import DropNoise
 from flexdp.simulation import stream
 
@@ -49,7 +47,7 @@ def verdict_lines() -> Iterator[str]:
             against[row["claim"], reading] = excess, told
     together: dict[tuple[str, str], list[str]] = {}
     for (claim, reading), found in outcomes.items():
-        together.setdefault((claim, verdict(found)), []).append(reading)
+        together.setdefault((claim, summarise(found)), []).append(reading)
     yield "| statement | reading | verdict | critical comparison |"
     yield "|---|---|---|---|"
     for (claim, told), readings in together.items():
@@ -82,7 +80,7 @@ def switch_lines() -> Iterator[str]:
     yield "|---|---|---|---|"
     for (switch, claim, now), readings in turned.items():
         for reading, found in readings.items():
-            yield f"| `{switch}` | {claim} | {reading} | {now} for ε {epsilon_list(found, list(EPSILONS))} |"
+            yield f"| `{switch}` | {claim} | {reading} | {now} for ε {format_epsilons(found, list(EPSILONS))} |"
 
 
 @pytest.mark.parametrize("lines", [verdict_lines, number_lines, switch_lines])
@@ -97,21 +95,18 @@ def test_the_files_are_what_the_code_computes() -> None:
     assert len(known) == 6 * 10 * 12
     for place, (experiment, name) in enumerate((e, n) for e in EXPERIMENTS.values() for n in BASELINES):
         epsilon = EPSILONS[(5 * place) % len(EPSILONS)]
-        cell = measure(experiment, named(BASELINES[name]), epsilon, settings)
-        single = Study(
-            experiments=(experiment,), mechanisms=(name,), epsilons=(epsilon,), settings=settings, cells=(cell,)
-        )
-        (row,) = rows(single)
+        study = run([experiment], choose_mechanisms([name]), [epsilon], settings)
+        ((row, cell),) = zip(study.rows, study.cells, strict=True)
         for column in ("actual", "actual_se", "flexible", "flexible_se", "beta_50", "beta_90", "beta_99"):
             expected = float(known[cell.key][column])
-            assert getattr(row, column) == pytest.approx(expected, abs=1e-6), (cell.key, column)
+            assert row.columns()[column] == pytest.approx(expected, abs=1e-6), (cell.key, column)
 
 
 def test_the_verdicts_are_what_the_code_finds() -> None:
     """Judge all statements at one ε, where some hold, some fail and some are undecided: 60 cells of 100 × 100 runs."""
     epsilon = Fraction(3, 10)
-    study = run(tuple(EXPERIMENTS.values()), chosen_mechanisms([]), [epsilon], Settings(seed=SEED))
-    found = {(each.claim.name, each.ours or "", each.bns or "", each.sanpoints or ""): each for each in judge(study)}
+    study = run(tuple(EXPERIMENTS.values()), choose_mechanisms([]), [epsilon], Settings(seed=SEED))
+    found = {(each.claim.name, *(each.meant.get(role, "") for role in ROLES)): each for each in judge(study)}
     known = [row for row in read("verdicts.csv") if Fraction(row["epsilon"]) == epsilon]
     assert len(known) == len(found) and {row["outcome"] for row in known} == {"holds", "fails", "undecided"}
     for row in known:
@@ -124,15 +119,9 @@ def test_every_claim_is_in_the_file_under_every_reading() -> None:
     words = ("claim", "ours", "bns", "sanpoints")
     known = {(*(row[word] for word in words), Fraction(row["epsilon"])) for row in read("verdicts.csv")}
     assert known == {
-        (
-            claim.name,
-            reading.ours if claim.of_ours else "",
-            reading.bns if claim.of_bns else "",
-            reading.sanpoints if claim.of_sanpoints else "",
-            epsilon,
-        )
+        (claim.name, *(meant.get(role, "") for role in ROLES), epsilon)
         for claim in CLAIMS
-        for reading in claim.readings()
+        for meant in claim.readings()
         for epsilon in EPSILONS
     }
 
@@ -151,14 +140,14 @@ def test_the_examples_print_what_is_shown(
 
 
 def test_the_readme_compares(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    (line,) = re.findall(r"^flexdp compare .+$", (DOCS.parent / "README.md").read_text(), re.MULTILINE)
+    (line,) = re.findall(r"^flexdp lab compare .+$", (DOCS.parent / "README.md").read_text(), re.MULTILINE)
     monkeypatch.setattr(sys, "argv", [*shlex.split(line), "--datasets", "5"])
     assert guarded(cli) == 0
     assert "max, cauchy:45,4" in capsys.readouterr().out
 
 
-def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "experiments.md").read_text(), re.DOTALL)
+def test_the_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    block = "".join(re.findall(r"```python\n(.*?)```", (DOCS / "experiments.md").read_text(), re.DOTALL))
     monkeypatch.chdir(tmp_path)
     exec(compile(block.replace("print(", "str("), "docs/experiments.md", "exec"), {})
     assert (tmp_path / "mine.svg").exists()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from flexdp import InputError
 from flexdp.experiments import EPSILONS, EXPERIMENTS, DataLaw, PoissonBars, Sampled, StepNoise, Steps, parse_law
-from flexdp.experiments.paper import ALPHA, DELTA, chosen
+from flexdp.experiments.paper import ALPHA, DELTA, choose_experiments
 from flexdp.simulation import stream
 from flexdp.statistics import Max, MaxAtLeast, Mode
 
@@ -30,7 +30,7 @@ def test_the_six_experiments_are_the_papers() -> None:
     assert fifth.law == PoissonBars(mean=250, bars=30)
     assert isinstance(sixth.law, Steps) and sixth.law.noise == StepNoise("uniform", 5)
     assert sixth.law.steps == ((130, 120), (200, 5), (185, 85), (190, 10), (130, 80))
-    assert [each.bars for each in EXPERIMENTS.values()] == [100, 100, 100, 100, 30, 300]
+    assert [each.law.bars for each in EXPERIMENTS.values()] == [100, 100, 100, 100, 30, 300]
     assert [float(e) for e in EPSILONS] == [0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1, 1.5, 2]
     assert DELTA * 2**20 == 1 and ALPHA * 200 == 1
 
@@ -125,10 +125,10 @@ def test_a_step_noise_that_is_none(wrong: str) -> None:
 
 
 def test_experiments_are_chosen_in_order_and_once() -> None:
-    assert [each.name for each in chosen(["6", "1", "6"])] == ["1", "6"]
-    assert len(chosen(["all", "3"])) == 6
-    for wrong, told in (("al", "Did you mean all"), ("12", "Did you mean"), ("x", "1 to 7")):
+    assert [each.name for each in choose_experiments(["6", "1", "6"])] == ["1", "6"]
+    assert len(choose_experiments(["all", "3"])) == 6
+    for wrong, told in (("al", "Did you mean all"), ("12", "Did you mean"), ("x", "1 to 6")):
         with pytest.raises(InputError, match=told):
-            chosen([wrong])
+            choose_experiments([wrong])
     with pytest.raises(InputError, match="must be named"):
-        chosen([])
+        choose_experiments([])

@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from flexdp.experiments import EPSILONS, EXPERIMENTS, Settings, Study, chosen_mechanisms, judge, run
-from flexdp.experiments.results import datasets_csv, results_csv
+from flexdp.experiments import EPSILONS, EXPERIMENTS, Settings, Study, choose_mechanisms, judge, run
+from flexdp.experiments.study import datasets_csv, results_csv
 
 RECORDED = Path(__file__).parent / "quick_verdicts.txt"
 
 
 def quick() -> Study:
-    return run(tuple(EXPERIMENTS.values()), chosen_mechanisms([]), EPSILONS, Settings(seed=0, datasets=10))
+    return run(tuple(EXPERIMENTS.values()), choose_mechanisms([]), EPSILONS, Settings(seed=0, datasets=10))
 
 
 def lines(study: Study) -> list[str]:

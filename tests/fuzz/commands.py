@@ -28,7 +28,7 @@ from fuzz.places import folder
 
 __all__ = ["WORDS", "mutated", "run", "seeds"]
 
-PARSED_ONLY = ("web", "demo", "experiment", "compare", "audit")
+PARSED_ONLY = ("web", "demo", "lab", "audit")
 REFUSED = {BAD_INPUT, BUDGET_REFUSED, UNAVAILABLE}
 CANARY = "CANARYCANARY"
 ROWS = "x,y,w,p\n" + "".join(f"{i % 9},1,{'AB'[i % 2]},p{i}\n" for i in range(60)) + f"{CANARY},{CANARY},{CANARY},p\n"

@@ -78,17 +78,6 @@ def test_a_release_from_a_pipe_and_a_file(tmp_path: Path) -> None:
         assert (tmp_path / "a.json").stat().st_size > 0
 
 
-def test_a_study_locks_its_journal(tmp_path: Path) -> None:
-    code = (
-        "from flexdp.experiments.cells import Settings\n"
-        "from flexdp.experiments.journal import Journal\n"
-        "checked = Settings.checked(runs='2', datasets='2')\n"
-        "with Journal(pathlib.Path('.'), checked): print(locked)\n"
-    )
-    done = run(code, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, b"[(2, 1)]\n"), done.stderr.decode()
-
-
 def test_time_zones_come_with_it() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     assert [each for each in declared if each.startswith("tzdata") and "sys_platform == 'win32'" in each]

@@ -27,8 +27,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "flexdp plan --lose-share 0.02 --bounds=-60:1440 --width 15 --records-about 300000",
         "flexdp plan --epsilon 1 --public-sample flights.parquet departure_delay --ask none",
     ),
-    "experiment": ("flexdp experiment 1 2 --quick --out results",),
-    "compare": ("flexdp compare --law cauchy:45,4 --stat max -m dropping -m em --runs 20",),
+    "lab": (
+        "flexdp lab experiment 1 2 --quick --out results",
+        "flexdp lab compare --law cauchy:45,4 --stat max -m dropping -m em --runs 20",
+    ),
     "audit": (
         "flexdp audit mymodule:my_mechanism 10 11 --epsilon 1",
         "flexdp audit search --form 'CSV file' --pairs 20",

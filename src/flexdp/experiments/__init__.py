@@ -1,17 +1,19 @@
 """The paper's six experiments, and the same measurements for any mechanism on any simulated or public data.
 
+    paper       the six experiments as data ──┐
+    contenders  mechanisms, a user's own too ─┴▶ study ─▶ cells of errors ─┬▶ claims   a verdict on each statement
+    compare     any data, any statistic ─────────▶                         └▶ figure   curves of errors against ε
+
 ``compare`` compares mechanisms; ``run`` runs the experiments in ``EXPERIMENTS``; ``judge`` tests the paper's statements
-about its figure; ``search`` looks for histograms on which mechanisms fail. The commands are ``flexdp compare`` and
-``flexdp experiment``. Everything here is seeded and shows true answers: use it on simulated or public data only.
+about its figure. The commands are ``flexdp lab compare`` and ``flexdp lab experiment``. Everything here is seeded and
+shows true answers: use it on simulated or public data only.
 """
 
-from flexdp.experiments.cells import Cell, Settings
 from flexdp.experiments.claims import CLAIMS, Judgement, judge
-from flexdp.experiments.comparison import Comparison, compare
+from flexdp.experiments.compare import Comparison, compare
+from flexdp.experiments.contenders import choose_mechanisms
 from flexdp.experiments.paper import EPSILONS, EXPERIMENTS, Experiment
-from flexdp.experiments.results import Row
-from flexdp.experiments.runner import Study, chosen_mechanisms, run
-from flexdp.experiments.worst import WorstCase, WorstCases, search
+from flexdp.experiments.study import Cell, Row, Settings, Study, run
 from flexdp.simulation import DataLaw, Fixed, PoissonBars, Sampled, StepNoise, Steps, parse_law
 
 __all__ = [
@@ -31,12 +33,9 @@ __all__ = [
     "StepNoise",
     "Steps",
     "Study",
-    "WorstCase",
-    "WorstCases",
-    "chosen_mechanisms",
+    "choose_mechanisms",
     "compare",
     "judge",
     "parse_law",
     "run",
-    "search",
 ]

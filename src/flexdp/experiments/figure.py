@@ -1,8 +1,8 @@
 """The figure: one panel per experiment, with solid actual errors, dashed flexible errors and a typical histogram.
 
-Colours are those of Okabe and Ito, plus grey. Markers distinguish the mechanisms without colour, and lines are drawn
-from thick to thin, so that coinciding lines remain visible. The bytes depend on the study alone. Matplotlib is imported
-when a figure is drawn.
+Colours are those of Okabe and Ito, plus grey. Markers distinguish the mechanisms without colour. Lines are drawn from
+thick to thin, so that coinciding lines remain visible; the mechanisms of a user are the thickest, below all others. The
+bytes depend on the study alone. Matplotlib is imported when a figure is drawn.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from flexdp._core.exact import number_text
 from flexdp._core.extras import extra
-from flexdp.experiments.cells import cases
-from flexdp.experiments.results import mean_and_error
-from flexdp.experiments.runner import Study
+from flexdp.experiments.paper import Experiment
+from flexdp.experiments.study import Study, data_sets, mean_and_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +34,8 @@ STYLES: dict[str, tuple[str, str]] = {  # colour, marker
     "sanpoints": ("#B8A800", "h"),  # their yellow, darkened to be visible on white
     "sanpoints_halting": ("#7A6A00", "p"),
 }
-_SPARE = (("#000000", "1"), ("#0072B2", "2"), ("#D55E00", "3"), ("#009E73", "4"), ("#CC79A7", "+"))
-_BROADEST, _THINNEST = 4.2, 1.2
+_OWN = (("#7B1FA2", "1"), ("#C2185B", "2"), ("#5D4037", "3"), ("#00838F", "4"), ("#455A64", "+"))
+_BOLDEST, _BROADEST, _THINNEST = 6.5, 4.2, 1.2
 _SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "flexdp",
     "svg.fonttype": "none",
@@ -49,12 +48,12 @@ _SETTINGS: dict[str, Any] = {
 
 def svg(study: Study) -> bytes:
     """Return the figure as SVG, with text as text."""
-    return _saved(study, "svg", {"Date": None, "Creator": None})
+    return _save(study, "svg", {"Date": None, "Creator": None})
 
 
 def png(study: Study) -> bytes:
     """Return the figure as PNG, at 150 dpi."""
-    return _saved(study, "png", {"Software": None})
+    return _save(study, "png", {"Software": None})
 
 
 def draw(study: Study) -> Figure:
@@ -72,12 +71,10 @@ def draw(study: Study) -> Figure:
     return figure
 
 
-def _panel(panel: Axes, study: Study, experiment: Any) -> None:
+def _panel(panel: Axes, study: Study, experiment: Experiment) -> None:
     ticks = [float(epsilon) for epsilon in study.epsilons]
     highest = 1.0
-    for place, name in enumerate(study.mechanisms):
-        colour, marker = _style(study, name)
-        width = _BROADEST - (_BROADEST - _THINNEST) * place / max(1, len(study.mechanisms) - 1)
+    for name, (colour, marker, width) in _styles(study).items():
         for of, dashes in (("actual", "-"), ("flexible", (0, (4, 2)))):
             values = [
                 mean_and_error(getattr(study.cell(experiment.name, name, epsilon), of))[0] for epsilon in study.epsilons
@@ -106,7 +103,7 @@ def _panel(panel: Axes, study: Study, experiment: Any) -> None:
     panel.set_yticks([tick for tick in panel.get_yticks() if 0 <= tick <= 1.05 * highest])
     panel.grid(axis="y", color="#dddddd", linewidth=0.6)
     panel.set_axisbelow(True)
-    counts = cases(experiment, study.settings)[0].counts
+    counts = data_sets(experiment, study.settings)[0].counts
     inset = panel.inset_axes((0.56, 0.79, 0.44, 0.21))
     inset.fill_between(range(len(counts)), counts, step="mid", color="#666666", linewidth=0)
     inset.set_xlim(-0.5, len(counts) - 0.5)
@@ -120,8 +117,8 @@ def _legend(figure: Figure, study: Study) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=_style(study, name)[0], marker=_style(study, name)[1], label=name, linewidth=2)
-        for name in study.mechanisms
+        Line2D([], [], color=colour, marker=marker, label=name, linewidth=2 if name in STYLES else 4)
+        for name, (colour, marker, _) in _styles(study).items()
     ]
     handles += [
         Line2D([], [], color="#444444", linestyle="-", label="actual error"),
@@ -130,12 +127,16 @@ def _legend(figure: Figure, study: Study) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6), frameon=False)
 
 
-def _style(study: Study, name: str) -> tuple[str, str]:
-    own = [each for each in study.mechanisms if each not in STYLES]
-    return STYLES[name] if name in STYLES else _SPARE[own.index(name) % len(_SPARE)]
+def _styles(study: Study) -> dict[str, tuple[str, str, float]]:
+    """Return colour, marker and width of each line, in the order of drawing: a user's own first and boldest."""
+    own = [name for name in study.mechanisms if name not in STYLES]
+    known = [name for name in study.mechanisms if name in STYLES]
+    step = (_BROADEST - _THINNEST) / max(1, len(known) - 1)
+    styles = {name: (*_OWN[place % len(_OWN)], _BOLDEST) for place, name in enumerate(own)}
+    return styles | {name: (*STYLES[name], _BROADEST - step * place) for place, name in enumerate(known)}
 
 
-def _saved(study: Study, kind: str, metadata: dict[str, Any]) -> bytes:
+def _save(study: Study, kind: str, metadata: dict[str, Any]) -> bytes:
     matplotlib = _matplotlib()
     target = io.BytesIO()
     with matplotlib.rc_context(_SETTINGS):

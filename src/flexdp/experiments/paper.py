@@ -12,20 +12,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Any
 
 from flexdp._core.text import is_short, safe_repr
-from flexdp.baselines.base import Readable
 from flexdp.errors import InputError
 from flexdp.simulation import Binning, DataLaw, PoissonBars, Sampled, StepNoise, Steps
-from flexdp.statistics import Max, MaxAtLeast, Mode, Statistic
-from flexdp.statistics.base import statistic_given
+from flexdp.statistics import Max, MaxAtLeast, Mode
 
-__all__ = ["ALPHA", "DELTA", "EPSILONS", "EXPERIMENTS", "WORST", "Experiment", "chosen", "statistic_text"]
+__all__ = ["ALPHA", "DELTA", "EPSILONS", "EXPERIMENTS", "Experiment", "choose_experiments", "statistic_text"]
 
 EPSILONS = tuple(Fraction(n, 100) for n in (5, 7, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200))
 DELTA = Fraction(1, 2**20)
 ALPHA = Fraction(5, 1000)
-WORST = ("7", "worst")  # not from the paper; a search instead of a simulation: see :mod:`flexdp.experiments.worst`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +35,7 @@ class Experiment:
     name
         Name in files and on the command line.
     statistic
-        ``Max()``, ``MaxAtLeast(k)`` or ``Mode()``; in a comparison, any other.
+        ``Max()``, ``MaxAtLeast(k)`` or ``Mode()``; in a comparison, any other, or a plain function of a histogram.
     law
         Distribution of the data sets.
     about
@@ -45,21 +43,16 @@ class Experiment:
 
     Examples
     --------
-    >>> EXPERIMENTS["4"].title, EXPERIMENTS["4"].bars
-    ('(4) max_500, steps 540×50, 490×50', 100)
-    >>> EXPERIMENTS["1"].switched(binning="nearest", noise=None).law.binning
+    >>> EXPERIMENTS["4"].title
+    '(4) max_500, steps 540×50, 490×50'
+    >>> EXPERIMENTS["1"].switch(binning="nearest", noise=None).law.binning
     'nearest'
     """
 
     name: str
-    statistic: Readable | Statistic
+    statistic: Any
     law: DataLaw
     about: str
-
-    @property
-    def bars(self) -> int:
-        """B, the number of buckets."""
-        return self.law.bars
 
     @property
     def title(self) -> str:
@@ -67,7 +60,7 @@ class Experiment:
         label = f"({self.name}) " if self.name in EXPERIMENTS else ""
         return f"{label}{statistic_text(self.statistic)}, {self.about}"
 
-    def switched(self, *, binning: Binning, noise: StepNoise | None) -> Experiment:
+    def switch(self, *, binning: Binning, noise: StepNoise | None) -> Experiment:
         """Return the same experiment under another reading of the details that the paper leaves open.
 
         Parameters
@@ -90,7 +83,7 @@ class Experiment:
         return replace(self, law=law)
 
 
-def statistic_text(statistic: Readable | Statistic) -> str:
+def statistic_text(statistic: Any) -> str:
     """Return the paper's name for a statistic, or its own.
 
     >>> statistic_text(MaxAtLeast(500))
@@ -100,7 +93,8 @@ def statistic_text(statistic: Readable | Statistic) -> str:
         return f"max_{statistic.count}"
     if isinstance(statistic, Max | Mode):
         return "mode" if isinstance(statistic, Mode) else "max"
-    return statistic_given(statistic).name
+    names = (getattr(statistic, "name", None), getattr(statistic, "__name__", None), type(statistic).__name__)
+    return next(name for name in names if isinstance(name, str))
 
 
 _CAUCHY = Sampled(family="cauchy", parameters=(45.0, 4.0), records=10_000, bars=100)
@@ -118,18 +112,18 @@ _ALL = (
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({each.name: each for each in _ALL})
 
 
-def chosen(names: Iterable[str]) -> tuple[Experiment, ...]:
+def choose_experiments(names: Iterable[str]) -> tuple[Experiment, ...]:
     """Return the experiments of those names, in the paper's order and each once; ``all`` means all six.
 
-    >>> [each.name for each in chosen(["4", "2", "4"])]
+    >>> [each.name for each in choose_experiments(["4", "2", "4"])]
     ['2', '4']
     """
     asked = {str(name) for name in names}
     if not asked:
-        raise InputError("experiment", "must be named", remedy="Choose from 1 to 7, or all.")
+        raise InputError("experiment", "must be named", remedy="Choose from 1 to 6, or all.")
     for name in sorted(asked - {"all", *EXPERIMENTS}):
-        near = difflib.get_close_matches(name.strip("()").lower(), [*EXPERIMENTS, *WORST, "all"], n=1, cutoff=0.4)
-        hint = f"Did you mean {near[0]}?" if near else "Choose from 1 to 7, or all."
+        near = difflib.get_close_matches(name.strip("()").lower(), [*EXPERIMENTS, "all"], n=1, cutoff=0.4)
+        hint = f"Did you mean {near[0]}?" if near else "Choose from 1 to 6, or all."
         shown = safe_repr(name) if is_short(name) else "of that name"
         raise InputError("experiment", f"{shown} does not exist", remedy=hint)
     return tuple(each for each in _ALL if "all" in asked or each.name in asked)
