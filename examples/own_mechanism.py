@@ -19,6 +19,7 @@ from flexdp.calculus import deterministic_error, identity
 from flexdp.guarantees import ONE_RECORD
 from flexdp.measure import accuracy_curve
 from flexdp.mechanisms import HISTOGRAMS, Bucketing, Dropping, Mechanism, ReadOff, check_declared
+from flexdp.noise.bits import Bits
 from flexdp.statistics import Max
 
 
@@ -33,9 +34,9 @@ class Capped(Mechanism):
     keeps_bars: ClassVar[bool] = True  # values that are equal stay so, whatever others there are
     adds_bars: ClassVar[bool] = False
 
-    def run(self, value: Histogram) -> Histogram:
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:  # noqa: ARG002
         """Move high values down to the cap; equal keys are added up."""
-        return Histogram(np.minimum(value.keys, self.cap), value.counts)
+        return Histogram(np.minimum(x.keys, self.cap), x.counts)
 
     def tau(self, known: Any) -> Any:  # noqa: ARG002
         """Capping moves two values no further apart than they were."""

@@ -45,6 +45,7 @@ from flexdp.mechanisms import (
 )
 from flexdp.mechanisms.wrapper import Wrapper
 from flexdp.noise import DropNoise
+from flexdp.noise.bits import Bits
 from flexdp.statistics import CountAbove, Max, Mean, Mode, Range, Support
 
 Bars = dict[float, int]
@@ -62,7 +63,7 @@ class Own(Mechanism):
     name: str = ""
     source: Space = HISTOGRAMS
     target: Space = HISTOGRAMS
-    run: Callable[[Any], Any] = len  # type: ignore[assignment]
+    draw: Callable[[Any, Bits], Any] = max  # type: ignore[assignment]
     tau: Callable[[Known], ErrorSensitivity] = len  # type: ignore[assignment]
     sigma: DistortionSensitivity = SAME
     relation: Relation | None = (ONE_RECORD, ONE_RECORD)
@@ -85,7 +86,7 @@ def own(
     """A mechanism as a user writes one, on histograms."""
     made = Own(
         name=name,
-        run=lambda x: Histogram.from_counts(run(dict(x.items()))),
+        draw=lambda x, _: Histogram.from_counts(run(dict(x.items()))),
         tau=lambda _setting: ErrorSensitivity(alpha=0, gamma=0, bound=bound, metric=HISTOGRAM_DISTANCE),
         **declared,
     )
@@ -145,7 +146,7 @@ def jittering() -> Own:
         made,
         keeps_bars=True,
         adds_bars=False,
-        run=lambda x: Histogram.from_counts(shifted(dict(x.items()), coin.choice((-SPREAD, SPREAD)))),
+        draw=lambda x, _: Histogram.from_counts(shifted(dict(x.items()), coin.choice((-SPREAD, SPREAD)))),
     )
 
 
@@ -159,8 +160,8 @@ class Nibbling(Mechanism):
     adds_bars = False
     identity = True
 
-    def run(self, value: Histogram) -> Histogram:
-        return Histogram(value.keys, [count - random.randrange(2) for count in value.counts.tolist()])
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:
+        return Histogram(x.keys, [count - bits.below(2) for count in x.counts.tolist()])
 
     def tau(self, known: Known) -> ErrorSensitivity:
         share = None
@@ -181,8 +182,8 @@ class Hiding(Mechanism):
     privacy = Privacy(epsilon="0.1", delta="0.7")
     adds_bars = False
 
-    def run(self, value: Histogram) -> Histogram:
-        return value if random.random() < 0.7 else Histogram([], [])
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:
+        return x if bits.accept(7, 10) else Histogram([], [])
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
         return ErrorSensitivity(alpha=1, gamma=0, bound=lambda beta: beta, metric=HISTOGRAM_DISTANCE)
@@ -229,8 +230,8 @@ def test_dropped_records_leave_few_of_which_one_more_is_seen() -> None:
     first = Bucketing(width=50, bounds=(0, 100), outside="drop")
     noisy = STLap("0.1", "0.5", records_at_least=1000, bars=2)
     x, y = Histogram.from_counts({10: 3, 500: 997}), Histogram.from_counts({10: 4, 500: 997})
-    assert {noisy.run(first(z)).size for z in (x,) for _ in range(50)} == {3}
-    assert {noisy.run(first(z)).size for z in (y,) for _ in range(50)} == {4}
+    assert {noisy(first(z)).size for z in (x,) for _ in range(50)} == {3}
+    assert {noisy(first(z)).size for z in (y,) for _ in range(50)} == {4}
     assert (first >> noisy).privacy is None
 
 
@@ -400,7 +401,7 @@ def test_noise_on_an_answer_is_not_called_a_move_of_the_values() -> None:
         source=NUMBERS,
         target=NUMBERS,
         relation=None,
-        run=lambda value: float(value > 10),
+        draw=lambda value, _: float(value > 10),
         tau=lambda _setting: ErrorSensitivity(
             alpha=0, gamma=0, bound=lambda beta: math.inf if beta else 0.0, metric=DIFFERENCE
         ),

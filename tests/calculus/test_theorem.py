@@ -50,6 +50,7 @@ from flexdp.mechanisms import (
     check_declared,
 )
 from flexdp.noise import DropNoise
+from flexdp.noise.bits import Bits
 from flexdp.statistics import Max, Support
 
 SAME = identity()
@@ -131,8 +132,8 @@ class Step(Mechanism):
     target: Space = NUMBERS
     keeps_bars: bool = False
 
-    def run(self, value: Any) -> Any:
-        return value
+    def draw(self, x: Any, bits: Bits) -> Any:  # noqa: ARG002
+        return x
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
         return self.error
@@ -248,8 +249,8 @@ class Wrong(Mechanism):
     relation = (AddRemove(), AddRemove())
     bars = 1
 
-    def run(self, value: Histogram) -> Histogram:
-        moved = {key + self.by: count for key, count in value.items() if count != 2}
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:  # noqa: ARG002
+        moved = {key + self.by: count for key, count in x.items() if count != 2}
         return Histogram.from_counts(moved) if moved else Histogram([], [])
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
@@ -332,8 +333,8 @@ class Keeping(Mechanism):
     sigma = SAME
     keeps_bars = True
 
-    def run(self, value: Histogram) -> Histogram:
-        return value
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:  # noqa: ARG002
+        return x
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
         return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: beta + self.within, metric=HISTOGRAMS.metric)

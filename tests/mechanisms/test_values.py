@@ -38,6 +38,7 @@ from flexdp.mechanisms import (
     STLap,
 )
 from flexdp.noise import DropNoise
+from flexdp.noise.bits import Bits
 from flexdp.planning import solve
 from flexdp.statistics import CountAbove, Max, Mean, Quantile, Range, Support, Top
 
@@ -226,8 +227,8 @@ class Scaled(Mechanism):
     names: tuple[str, ...] = ()
     source = target = HISTOGRAMS
 
-    def run(self, value: Histogram) -> Histogram:
-        return Histogram(value.keys * float(self.factor), value.counts)
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:  # noqa: ARG002
+        return Histogram(x.keys * float(self.factor), x.counts)
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
         factor = float(self.factor)

@@ -387,13 +387,13 @@ def test_a_share_of_delta_is_never_smaller_than_any_noise_takes() -> None:
 
 
 @pytest.mark.parametrize(("byte", "place"), [(b"\0", 2.0**-53), (b"\xff", 1 - 2.0**-53)])
-def test_doubles_of_the_study_lie_strictly_within_their_ends(
-    byte: bytes, place: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(continuous, "system_bytes", lambda size: byte * size)
-    assert continuous._uniform(3).tolist() == [place] * 3
-    assert np.isfinite(continuous.laplace(3, scale=2.0)).all()
-    drawn = continuous.shifted_truncated_laplace(3, reach=1.0, epsilon=1.0)
+def test_doubles_of_the_study_lie_strictly_within_their_ends(byte: bytes, place: float) -> None:
+    def source(size: int) -> bytes:
+        return byte * size
+
+    assert continuous._uniform(3, source).tolist() == [place] * 3
+    assert np.isfinite(continuous.laplace(3, source, scale=2.0)).all()
+    drawn = continuous.shifted_truncated_laplace(3, source, reach=1.0, epsilon=1.0)
     assert (drawn != 0).all() and (drawn >= -1).all() and (drawn <= 0).all()
     far = continuous.truncated_laplace_quantile(np.array([0.0, place]), reach=1000.0, epsilon=1.0)
     assert np.isfinite(far).all() and (far >= -1000).all() and (far <= 0).all()

@@ -20,6 +20,7 @@ from flexdp.guarantees import ONE_RECORD
 from flexdp.measure import accuracy_curve
 from flexdp.mechanisms import HISTOGRAMS, Bucketing, Dropping, Laplace, Mechanism, ReadOff
 from flexdp.noise import DropNoise
+from flexdp.noise.bits import Bits
 from flexdp.report import accuracy_chart, noise_chart, pebbles
 from flexdp.report.boards import Board
 from flexdp.report.games import GAMES, play
@@ -39,8 +40,8 @@ class Below(Mechanism):
     sigma = identity()
     adds_bars = False
 
-    def run(self, value: Histogram) -> Histogram:
-        return Histogram(value.keys[value.keys < self.limit], value.counts[value.keys < self.limit])
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:  # noqa: ARG002
+        return Histogram(x.keys[x.keys < self.limit], x.counts[x.keys < self.limit])
 
     def tau(self, known: Any) -> Any:  # noqa: ARG002
         return deterministic_error(lambda beta: float("inf") if beta else 0.0, metric=HISTOGRAMS.metric)

@@ -275,7 +275,7 @@ def _laplace(mechanism: Mechanism, x: Any, y: Any, epsilon: Fraction) -> ExactDe
     if not isinstance(last, Laplace) or not all(map(is_deterministic, before)):
         raise InputError("mechanism", ": Laplace noise has a law that is known as the last and only random step")
     for part in before:
-        x, y = (part.run(as_input(part, data)) for data in (x, y))
+        x, y = (part(as_input(part, data)) for data in (x, y))
     x, y = (as_input(last, data) for data in (x, y))
     one, other = (Fraction(data if last.statistic is None else last.statistic(data)) for data in (x, y))
     gap = abs(one - other) * last.epsilon / last.sensitivity

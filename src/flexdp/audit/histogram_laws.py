@@ -99,7 +99,7 @@ def histogram_pairs(mechanism: Mechanism, x: Any, y: Any) -> Compared:
     """
     parts = plain_parts(mechanism)
     while parts and is_deterministic(parts[0]):
-        x, y = (parts[0].run(as_input(parts[0], value)) for value in (x, y))
+        x, y = (parts[0](as_input(parts[0], value)) for value in (x, y))
         parts = parts[1:]
     if not parts:
         return Compared([pair_of_laws({_frozen(x): _ONE}, {_frozen(y): _ONE})])
@@ -252,7 +252,7 @@ def _step(part: Mechanism, value: Any) -> Law:
         return {True: chance, False: 1 - chance}
     if is_deterministic(part):
         try:
-            return {_frozen(part.run(as_input(part, value))): _ONE}
+            return {_frozen(part(as_input(part, value))): _ONE}
         except FlexdpError:
             return {REFUSED: _ONE}
     raise InputError("mechanism", f": {part.name} has no law that can be enumerated", remedy="Use audit.audit instead.")

@@ -13,6 +13,7 @@ from flexdp.calculus.privacy import Relation
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, only_at_zero
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.mechanisms.spaces import Known, Space
+from flexdp.noise.bits import Bits
 
 __all__ = ["Mechanism"]
 
@@ -24,7 +25,7 @@ class Mechanism(Value, ABC):
     as JSON and read back. ``first >> second`` chains two of them and derives what the chain promises.
 
     Write your own as a class that derives from this one; its annotated fields are its parameters. Needed are
-    :attr:`source`, :attr:`target`, :meth:`run` and :meth:`tau`. Everything else is a declaration with a safe default,
+    :attr:`source`, :attr:`target`, :meth:`draw` and :meth:`tau`. Everything else is a declaration with a safe default,
     by which nothing is assumed, so that what is left out weakens a guarantee and never makes it false.
     docs/own-mechanisms.md has a worked example.
 
@@ -41,13 +42,13 @@ class Mechanism(Value, ABC):
     ...     source = target = HISTOGRAMS
     ...     keeps_records = True
     ...
-    ...     def run(self, value):
-    ...         return Histogram(value.keys + self.by, value.counts)
+    ...     def draw(self, x, bits):
+    ...         return Histogram(x.keys + self.by, x.counts)
     ...
     ...     def tau(self, known):
     ...         own = lambda beta: beta + abs(self.by)
     ...         return ErrorSensitivity(alpha=0, gamma=0, bound=own, metric=HISTOGRAMS.metric)
-    >>> Shift(2.5).run(Histogram.from_values([1, 5])).keys.tolist()
+    >>> Shift(2.5)(Histogram.from_values([1, 5])).keys.tolist()
     [3.5, 7.5]
     >>> Shift(2.5).tau(Known()).bound(1.0), Shift(2.5).records_left(Known())
     (3.5, None)
@@ -70,13 +71,15 @@ class Mechanism(Value, ABC):
         """Space of the outputs."""
 
     @abstractmethod
-    def run(self, value: Any) -> Any:
-        """Run the mechanism once.
+    def draw(self, x: Any, bits: Bits) -> Any:
+        """Draw one outcome.
 
         Parameters
         ----------
-        value
+        x
             An input.
+        bits
+            The source of all randomness.
 
         Returns
         -------
@@ -228,12 +231,12 @@ class Mechanism(Value, ABC):
         """Steps of a chain; a mechanism by itself is its only step."""
         return (self,)
 
-    def __call__(self, value: Any) -> Any:
-        """Run the mechanism once.
+    def __call__(self, x: Any) -> Any:
+        """Draw one outcome, with bits of the operating system's generator.
 
         Parameters
         ----------
-        value
+        x
             An input.
 
         Returns
@@ -241,7 +244,7 @@ class Mechanism(Value, ABC):
         Any
             A fresh output.
         """
-        return self.run(value)
+        return self.draw(x, Bits())
 
     def __rshift__(self, other: Mechanism) -> Mechanism:
         """Return the chain of this mechanism and another.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -32,7 +31,7 @@ from flexdp.guarantees import ONE_RECORD, Accuracy, AddRemove
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import DIMENSIONS, Known, Space, histogram_given, histograms, unit_tables
-from flexdp.noise.sampler import fresh_salt
+from flexdp.noise.bits import Bits
 
 __all__ = ["Bucketing"]
 
@@ -97,12 +96,12 @@ class Bucketing(Mechanism):
     >>> weeks.arguments()
     {'width': '1 week', 'bounds': ('2024-01-01', '2024-12-31'), 'kind': 'date'}
     >>> tens = Bucketing(width=10)
-    >>> tens.run(Histogram.from_values([3, 8, 14])).keys.tolist()
+    >>> tens(Histogram.from_values([3, 8, 14])).keys.tolist()
     [5.0, 15.0]
     >>> tens.accuracy_in(Known()).beta, tens.tau(Known()).bound(1.0)
     (5.0, 6.0)
     >>> visits = Bucketing(width=10, unit="patient", max_buckets_per_unit=2)
-    >>> visits.run([("Ann", 3), ("Ann", 4), ("Ann", 14), ("Bob", 3)]).counts.tolist()
+    >>> visits([("Ann", 3), ("Ann", 4), ("Ann", 14), ("Bob", 3)]).counts.tolist()
     [2, 1]
     """
 
@@ -164,13 +163,15 @@ class Bucketing(Mechanism):
         """Histograms of so many dimensions."""
         return histograms(self.dimensions)
 
-    def run(self, value: Histogram | Iterable[tuple[Any, Any]]) -> Histogram:
+    def draw(self, x: Histogram | Iterable[tuple[Any, Any]], bits: Bits) -> Histogram:
         """Bucket a histogram, or count the units of a table by bucket.
 
         Parameters
         ----------
-        value
+        x
             A histogram; with ``unit``, pairs (unit, value).
+        bits
+            The source of all randomness: a unit with too many buckets counts in a uniformly random choice of them.
 
         Returns
         -------
@@ -183,24 +184,27 @@ class Bucketing(Mechanism):
             If the value is neither.
         """
         if self.unit is None:
-            return self._bucketed(histogram_given(value))
-        listed = elements(value)
+            return self._bucketed(histogram_given(x))
+        most = self.max_buckets_per_unit
+        return self._counted([_choose(own, most, bits) for own in self._buckets_of_units(x)])
+
+    def _buckets_of_units(self, x: object) -> list[list[Any]]:
+        """Return the different buckets of each unit of a table, in order."""
+        listed = elements(x)
         rows = [] if listed is None else [row for row in map(sequence, listed) if row is not None and len(row) == 2]
         if listed is None or len(rows) < len(listed):
-            raise InputError("value", "must be a list of pairs (unit, value)", given=safe_repr(value))
-        return self._counted([(unit, key) for unit, key in rows])
-
-    def _counted(self, rows: list[tuple[Any, Any]]) -> Histogram:
-        """Every unit once in each of its buckets, or of so many random ones: the first by a salted hash, as in SQL."""
-        salt, buckets = fresh_salt(), defaultdict[Any, dict[str, Any]](dict)
+            raise InputError("value", "must be a list of pairs (unit, value)", given=safe_repr(x))
+        buckets = defaultdict[Any, set[Any]](set)
         for unit, value in rows:
             if not isinstance(unit, _NAMES | None):
                 raise InputError("value", "must name units by texts, numbers or dates")
             if unit is not None:
-                for key in self._bucketed(Histogram.from_values([value])).keys.tolist():
-                    digest = hashlib.md5(repr((salt, unit, key)).encode(), usedforsecurity=False).hexdigest()
-                    buckets[unit][digest] = tuple(key) if isinstance(key, list) else key
-        kept = [own[d] for own in buckets.values() for d in sorted(own)[: self.max_buckets_per_unit]]
+                buckets[unit].update(key for key, _ in self._bucketed(Histogram.from_values([value])).items())
+        return [sorted(own) for own in buckets.values()]
+
+    def _counted(self, chosen: Iterable[Iterable[Any]]) -> Histogram:
+        """Count each unit once in each of its chosen buckets."""
+        kept = [key for own in chosen for key in own]
         return Histogram.from_values(kept) if kept else self._bucketed(Histogram([], []))
 
     def _bucketed(self, histogram: Histogram) -> Histogram:
@@ -311,6 +315,12 @@ class Bucketing(Mechanism):
     def identity(self) -> bool:
         """True: records are moved, and that is all."""
         return True
+
+
+def _choose(buckets: Sequence[Any], most: int, bits: Bits) -> list[Any]:
+    """Choose so many of them, every choice equally likely."""
+    left = list(buckets)
+    return left if len(left) <= most else [left.pop(bits.below(len(left))) for _ in range(most)]
 
 
 def _axis(value: object) -> Buckets:

@@ -30,6 +30,7 @@ from flexdp.mechanisms.derived import (
     sigma_of,
 )
 from flexdp.mechanisms.spaces import Known, Space
+from flexdp.noise.bits import Bits
 
 __all__ = ["Chain", "compose"]
 
@@ -81,7 +82,7 @@ class Chain(Mechanism):
     >>> chain.arguments() == {"parts": chain.parts}
     True
     >>> public = Bucketing(width=5, bounds=(0, 10)) >> Dropping(1, "1e-6")
-    >>> public.run(Histogram.from_counts({3: 1000})).keys.tolist()
+    >>> public(Histogram.from_counts({3: 1000})).keys.tolist()
     [2.5]
     >>> known = Known(records_at_least=5400)
     >>> public.accuracy_in(known).alpha, public.tau(known).bound(1.0), public.records_left(known)
@@ -140,20 +141,22 @@ class Chain(Mechanism):
         """Space of the last step's outputs."""
         return self.steps[-1].target
 
-    def run(self, value: Any) -> Any:
-        """Run one step after the other.
+    def draw(self, x: Any, bits: Bits) -> Any:
+        """Draw one step after the other.
 
         Parameters
         ----------
-        value
+        x
             An input of the first step.
+        bits
+            The source of all randomness.
 
         Returns
         -------
         Any
             The output of the last step.
         """
-        return reduce(lambda result, part: part.run(result), self.steps, value)
+        return reduce(lambda value, step: step.draw(value, bits), self.steps, x)
 
     @property
     def sigma(self) -> DistortionSensitivity:

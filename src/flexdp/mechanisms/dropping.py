@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from flexdp._core.domains import CERTIFY, DELTA, EPSILON, instance
 from flexdp._core.exact import float_up, number_text
 from flexdp._core.fields import Exact, MaybeExact, maybe, param, whole, word
@@ -19,6 +21,7 @@ from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import DIMENSIONS, Known, Space, histogram_given, histograms
+from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import smallest_reach
 
@@ -79,7 +82,7 @@ class Dropping(Mechanism):
     ε = 1, δ = 1e-06 (in fact at most 7.15e-07) for each record: an observer ...
     >>> Dropping(1, "1e-6", unit="patient", max_buckets_per_unit=2).max_drop
     53
-    >>> mechanism.run(Histogram.from_counts({3: 1000})).size >= 973
+    >>> mechanism(Histogram.from_counts({3: 1000})).size >= 973
     True
     >>> known = Known(records_at_least=2700, bars=10)
     >>> mechanism.tau(known).alpha, mechanism.records_left(known), mechanism.arguments()
@@ -159,21 +162,24 @@ class Dropping(Mechanism):
         """Histograms of so many dimensions."""
         return histograms(self.dimensions)
 
-    def run(self, value: Histogram) -> Histogram:
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:
         """Thin a histogram.
 
         Parameters
         ----------
-        value
+        x
             A histogram in which no unit counts more often than is allowed.
+        bits
+            The source of all randomness.
 
         Returns
         -------
         Histogram
             What is left of it.
         """
-        histogram = histogram_given(value)
-        return Histogram(histogram.keys, self.noise.thin(histogram.counts))
+        histogram = histogram_given(x)
+        drops = self.noise._draw(len(histogram), bits.source)
+        return Histogram(histogram.keys, np.maximum(histogram.counts - drops, 0))
 
     def thin(self, private: KeyedHistogram) -> Thinned:
         """Thin the counts of a table: the one step of a release from private to public.

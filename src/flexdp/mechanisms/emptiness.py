@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-import numpy as np
-
 from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.fields import Exact, param
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.guarantees import EQUALITY, AnswersWithin, Privacy
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import MOST_RECORDS, NUMBERS, Known, Space
+from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
 
 __all__ = ["Emptiness"]
@@ -44,7 +43,7 @@ class Emptiness(Mechanism):
     >>> print(chain.privacy.neighbours), chain.accuracy(records_at_least=100).alpha
     add or remove one record
     (None, 0.0)
-    >>> test.run(0), test.tau(Known(records_at_least=100)).alpha, test.arguments()
+    >>> test(0), test.tau(Known(records_at_least=100)).alpha, test.arguments()
     (False, 0.0, {'epsilon': 1, 'delta': '0.001'})
     """
 
@@ -69,21 +68,23 @@ class Emptiness(Mechanism):
         """True or False."""
         return ANSWERS
 
-    def run(self, value: int) -> bool:
+    def draw(self, x: int, bits: Bits) -> bool:
         """Test a set of a given size.
 
         Parameters
         ----------
-        value
+        x
             Number of elements.
+        bits
+            The source of all randomness.
 
         Returns
         -------
         bool
             True only if the set is not empty.
         """
-        size = integer("size", value, at_least=0, at_most=MOST_RECORDS)
-        return bool(self.noise.thin(np.array([size], dtype=np.int64))[0] > 0)
+        size = integer("size", x, at_least=0, at_most=MOST_RECORDS)
+        return self.noise.draw(size, bits) > 0
 
     def tau(self, known: Known) -> ErrorSensitivity:
         """Return the error sensitivity: from q elements on the answer is exact; before, all may be left out.

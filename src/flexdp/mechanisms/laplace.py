@@ -15,6 +15,7 @@ from flexdp.guarantees import ONE_RECORD, AnswersWithin, Privacy
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.read_off import space_of
 from flexdp.mechanisms.spaces import HISTOGRAMS, NUMBERS, Known, Space
+from flexdp.noise.bits import Bits
 from flexdp.noise.continuous import laplace
 from flexdp.statistics import Statistic, equal_size_sensitivity
 from flexdp.statistics.base import statistic_given
@@ -63,7 +64,7 @@ class Laplace(Mechanism):
     Laplace(sensitivity=1, epsilon=2)
     >>> noisy.accuracy(gamma="0.05").beta
     1.4978661367769956
-    >>> isinstance(noisy.run(10), float), noisy.arguments()
+    >>> isinstance(noisy(10), float), noisy.arguments()
     (True, {'sensitivity': 1, 'epsilon': 2})
     >>> noisy.tau(Known(gamma="0.05")).bound(1.0), noisy.metric_sensitivity(1.0)
     (2.4978661367769956, 1.0)
@@ -92,21 +93,26 @@ class Laplace(Mechanism):
         """Numbers."""
         return NUMBERS if self.statistic is None else space_of(self.statistic)
 
-    def run(self, value: Any) -> float:
+    def draw(self, x: Any, bits: Bits) -> float:
         """Compute the statistic, and add noise.
 
         Parameters
         ----------
-        value
+        x
             A histogram, or a number where there is no statistic.
+        bits
+            The source of all randomness.
 
         Returns
         -------
         float
             The noisy answer.
         """
-        answer = _VALUE.check(value) if self.statistic is None else self.statistic(value)
-        return float(answer) + float(laplace(1, scale=float(self.sensitivity / self.epsilon))[0])
+        noise = laplace(1, bits.source, scale=float(self.sensitivity / self.epsilon))
+        return float(self._answer(x)) + float(noise[0])
+
+    def _answer(self, x: Any) -> Any:
+        return _VALUE.check(x) if self.statistic is None else self.statistic(x)
 
     def tau(self, known: Known) -> ErrorSensitivity:
         """Return the error sensitivity: Δ_f and the noise add up.

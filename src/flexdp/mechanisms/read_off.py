@@ -31,6 +31,7 @@ from flexdp.mechanisms.spaces import (
     Space,
     histograms,
 )
+from flexdp.noise.bits import Bits
 from flexdp.statistics import (
     Count,
     Max,
@@ -108,7 +109,7 @@ class ReadOff(Mechanism):
     >>> from flexdp.statistics import Max
     >>> ReadOff(Max())(Histogram.from_values([3, 8, 5]))
     8
-    >>> ReadOff(Max()).run(Histogram.from_values([3, 8, 5])), ReadOff(Max()).tau(Known()).bound(2.5)
+    >>> ReadOff(Max())(Histogram.from_values([3, 8, 5])), ReadOff(Max()).tau(Known()).bound(2.5)
     (8, 2.5)
     >>> ReadOff(Max()).metric_sensitivity(2.5)
     2.5
@@ -142,20 +143,22 @@ class ReadOff(Mechanism):
             return _SPACES.get(self.metric, Space("values", self.metric))
         return space_of(self.statistic) if _declares(self.statistic) else VALUES
 
-    def run(self, value: Histogram) -> Any:
+    def draw(self, x: Histogram, bits: Bits) -> Any:  # noqa: ARG002  (nothing is drawn)
         """Compute the statistic.
 
         Parameters
         ----------
-        value
+        x
             A histogram that is not empty.
+        bits
+            The source of all randomness, of which none is used.
 
         Returns
         -------
         Any
             Its value.
         """
-        return self.statistic(value)
+        return self.statistic(x)
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002  (it holds of every input)
         """Return Δ_f.

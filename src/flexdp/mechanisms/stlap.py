@@ -21,6 +21,7 @@ from flexdp.histogram import Histogram
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.dropping import keeps_errors
 from flexdp.mechanisms.spaces import DIMENSIONS, MOST_RECORDS, Known, Space, histogram_given, histograms
+from flexdp.noise.bits import Bits
 from flexdp.noise.continuous import shifted_truncated_laplace
 
 __all__ = ["Directions", "STLap"]
@@ -70,7 +71,7 @@ class STLap(Mechanism):
     >>> plain = STLap("0.05", "0.5")
     >>> plain.privacy is None, plain.arguments()
     (True, {'tau': '0.05', 'epsilon': '0.5'})
-    >>> plain.run(Histogram.from_counts({1: 100})).size >= 95
+    >>> plain(Histogram.from_counts({1: 100})).size >= 95
     True
     >>> known = Known(records_at_least=1000, bars=4)
     >>> plain.tau(known).alpha, plain.records_left(known)
@@ -109,22 +110,24 @@ class STLap(Mechanism):
         """Histograms of so many dimensions."""
         return histograms(self.dimensions)
 
-    def run(self, value: Histogram) -> Histogram:
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:
         """Add the noise to a histogram.
 
         Parameters
         ----------
-        value
+        x
             A histogram.
+        bits
+            The source of all randomness.
 
         Returns
         -------
         Histogram
             What is left of it.
         """
-        histogram = histogram_given(value)
+        histogram = histogram_given(x)
         reach = float(self.fraction * histogram.size)
-        drops = shifted_truncated_laplace(len(histogram), reach=reach, epsilon=float(self.epsilon))
+        drops = shifted_truncated_laplace(len(histogram), bits.source, reach=reach, epsilon=float(self.epsilon))
         left = np.maximum(0, np.rint(histogram.counts + drops)).astype(np.int64)
         return Histogram(histogram.keys, left)
 

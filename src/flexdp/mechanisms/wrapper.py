@@ -10,6 +10,7 @@ from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivit
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import Known, Space
+from flexdp.noise.bits import Bits
 
 __all__ = ["Wrapper"]
 
@@ -30,8 +31,8 @@ class Wrapper(Mechanism):
     def target(self) -> Space:
         return self.inner.target
 
-    def run(self, value: Any) -> Any:
-        return self.inner.run(value)
+    def draw(self, x: Any, bits: Bits) -> Any:
+        return self.inner.draw(x, bits)
 
     def tau(self, known: Known) -> ErrorSensitivity:
         return self.inner.tau(known)

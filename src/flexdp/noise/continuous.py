@@ -5,22 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp.noise.sampler import system_bytes
+from flexdp.noise.sampler import RandomBytes, system_bytes
 
 __all__ = ["laplace", "shifted_truncated_laplace", "truncated_laplace_quantile"]
 
 
-def laplace(size: int, *, scale: float) -> NDArray[np.float64]:
-    """Draw Laplace noise in doubles, from the operating system's generator."""
-    u = _uniform(size) - 0.5
+def laplace(size: int, source: RandomBytes = system_bytes, *, scale: float) -> NDArray[np.float64]:
+    """Draw Laplace noise in doubles."""
+    u = _uniform(size, source) - 0.5
     return np.asarray(-scale * np.sign(u) * np.log1p(-2 * np.abs(u)))
 
 
-def shifted_truncated_laplace(size: int, *, reach: float, epsilon: float) -> NDArray[np.float64]:
+def shifted_truncated_laplace(
+    size: int, source: RandomBytes = system_bytes, *, reach: float, epsilon: float
+) -> NDArray[np.float64]:
     """Draw Laplace noise centred at −reach/2 and truncated to [−reach, 0], in doubles."""
     if reach == 0:
         return np.zeros(size)
-    return truncated_laplace_quantile(_uniform(size), reach=reach, epsilon=epsilon)
+    return truncated_laplace_quantile(_uniform(size, source), reach=reach, epsilon=epsilon)
 
 
 def truncated_laplace_quantile(uniform: NDArray[np.float64], *, reach: float, epsilon: float) -> NDArray[np.float64]:
@@ -37,7 +39,7 @@ def truncated_laplace_quantile(uniform: NDArray[np.float64], *, reach: float, ep
     return np.asarray(np.clip(np.copysign(away, u) - reach / 2, -reach, 0.0))
 
 
-def _uniform(size: int) -> NDArray[np.float64]:
+def _uniform(size: int, source: RandomBytes) -> NDArray[np.float64]:
     """Draw doubles strictly between 0 and 1."""
-    bits = np.frombuffer(system_bytes(8 * size), dtype="<u8") >> np.uint64(12)
+    bits = np.frombuffer(source(8 * size), dtype="<u8") >> np.uint64(12)
     return (bits.astype(np.float64) + 0.5) * 2.0**-52  # with 53 bits the largest would round to 1

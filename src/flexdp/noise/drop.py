@@ -31,6 +31,7 @@ from flexdp._core.exact import Number, number_text
 from flexdp._core.text import safe_repr
 from flexdp.distribution import Distribution
 from flexdp.errors import CertificateError, InputError
+from flexdp.noise.bits import Bits
 from flexdp.noise.certificate import Evidence, prove
 from flexdp.noise.sampler import RandomBytes, Sampler, system_bytes
 from flexdp.noise.table import noise_table, smallest_reach
@@ -222,6 +223,28 @@ class DropNoise:
         left = self.sample(len(full))
         np.subtract(full, left, out=left)  # in place: there may be 10^8 buckets
         return np.maximum(left, 0, out=left)
+
+    def draw(self, count: int, bits: Bits) -> int:
+        """Draw what is left of a bucket, for experiments and mechanisms of your own.
+
+        Parameters
+        ----------
+        count
+            The number of records before.
+        bits
+            The source of randomness.
+
+        Returns
+        -------
+        int
+            The number of records after.
+
+        Examples
+        --------
+        >>> DropNoise(1, "1e-6").draw(0, Bits())
+        0
+        """
+        return max(0, count - int(self._draw(1, bits.source)[0]))
 
     def law(self, count: int) -> Distribution:
         """Return the exact law of what is left of a bucket of ``count`` records; that of equal buckets is one object.

@@ -104,7 +104,7 @@ def _functions(parts: tuple[Mechanism, ...], given: Any) -> tuple[Callable[[Any]
                 f"is missing: {part.name} is not exact, and the function that it approximates is not known",
                 remedy="Give one function for each step; None stands for the identity.",
             )
-        found.append(part.run)
+        found.append(part)
     return tuple(found)
 
 
@@ -112,7 +112,7 @@ def _outputs(parts: tuple[Mechanism, ...], table: Histogram, given: Any) -> tupl
     if given is None:
         values: list[Any] = [table]
         for part in parts:
-            values.append(part.run(values[-1]))
+            values.append(part(values[-1]))
         return tuple(values[1:])
     listed = elements(given)
     if listed is None or len(listed) != len(parts):
@@ -246,7 +246,7 @@ def _preimage(run: _Run) -> Board:
     board, (table, image, target) = Board("Distortion sensitivity"), run.values[:3]
     if dropped_records(image, target) is None:
         raise InputError("chain", "must have a second step that only leaves records out")
-    found = _pulled_back(run.parts[0].run, table, image, target)
+    found = _pulled_back(run.parts[0], table, image, target)
     board.put("x", table, (0, 0), 0)
     board.put("f(x)", image, (1, 0), 0)
     board.put("Y", target, (1, 1), 0, image)
