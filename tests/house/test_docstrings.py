@@ -41,6 +41,8 @@ def missing(name: str, thing: Any) -> list[str]:
     gaps = [f"{name}: {gap}" for gap in _gaps_of_class(thing)]
     examples = _examples(thing.__doc__ or "")
     for label, member in vars(thing).items():
+        if _inherits(thing, label):
+            continue
         own = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if isinstance(member, property):
             own = member.fget
@@ -54,6 +56,12 @@ def missing(name: str, thing: Any) -> list[str]:
             shown = label in _QUIET or re.search(rf"\b{label}\(", examples) is not None
             gaps += [f"{name}.{label}: {gap}" for gap in _gaps_of_function(own, example=not shown)]
     return gaps
+
+
+def _inherits(thing: type, label: str) -> bool:
+    """Return True for a member that a base class of ours documents: one line, or none, is enough below it."""
+    bases = (vars(base).get(label) for base in thing.__mro__[1:] if base.__module__.startswith("flexdp"))
+    return any((inspect.getdoc(base) or "").strip() for base in bases if base is not None)
 
 
 def _gaps_of_function(function: Any, *, example: bool) -> Iterator[str]:
