@@ -38,7 +38,7 @@ from flexdp.sharp.ranks import Request
 from flexdp.tables.engines.duckdb import engine
 from flexdp.tables.engines.duckdb import session as duckdb_session
 from flexdp.tables.frames import pandas
-from flexdp.tables.memory.column import MemoryColumn, open_array
+from flexdp.tables.memory.source import MemoryColumn, open_array
 
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
 SECONDS = float(os.environ.get("FLEXDP_SEARCH_SECONDS", "3600" if DEEP else "6"))

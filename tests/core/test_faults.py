@@ -20,7 +20,7 @@ from flexdp import DataError, InputError
 from flexdp._core import faults
 from flexdp._core.faults import concealed, watch_in_tests
 from flexdp.tables.files import lines
-from flexdp.tables.frames import source, stream
+from flexdp.tables.frames import arrow, source
 
 
 def fails(error: BaseException) -> Any:
@@ -98,7 +98,7 @@ FRAME = pl.DataFrame({"v": [1.0] * 50})
 READERS: dict[str, tuple[Any, str, Callable[[], Any]]] = {
     "lines": (lines.Lines, "_batches", lambda: "t.csv"),
     "polars": (source.Batches, "_read", FRAME.lazy),
-    "stream": (stream._Rows, "_whole", lambda: pa.RecordBatchReader.from_stream(FRAME.to_arrow())),
+    "stream": (arrow._Rows, "_whole", lambda: pa.RecordBatchReader.from_stream(FRAME.to_arrow())),
 }
 
 

@@ -104,4 +104,4 @@ def test_other_engines_are_refused() -> None:
     with pytest.raises(InputError, match="does not count on 'mssql'"):
         prepare((made, "visits"), "x", width=5)
     with pytest.raises(InputError, match="engine does not apply to SQLAlchemy"):
-        prepare((made, "visits"), "x", width=5, engine="postgres")
+        prepare((sa.create_engine("sqlite://"), "visits"), "x", width=5, engine="postgres")

@@ -18,7 +18,7 @@ from _support.private import private_counts
 
 import flexdp
 from flexdp import DataError, InputError
-from flexdp.tables.files.json_lines import ElementEnds
+from flexdp.tables.files.csv_json import ElementEnds
 from flexdp.tables.files.lines import split_lines
 
 TEXTS = ["", "a", '"', "\\", '\\"', "],", "{[", '\\\\"]', "é€", "\n", "x" * 30, "\\u0022", "},{"]

@@ -31,9 +31,8 @@ from _support.private import private_bars, private_counts
 import flexdp
 from flexdp import DataError, InputError
 from flexdp._release.api import prepare
-from flexdp.tables.files import arrow_stream
-from flexdp.tables.files.arrow_stream import TextBatch, text_stream
-from flexdp.tables.files.lines import LONGEST_LINE, Lines, split_lines
+from flexdp.tables.files import lines as lines_module
+from flexdp.tables.files.lines import LONGEST_LINE, Lines, TextBatch, split_lines, text_stream
 
 ROUNDS = int(os.environ.get("FLEXDP_FUZZ_ROUNDS", "400"))
 CHUNK = 1 << 20
@@ -358,8 +357,8 @@ def test_no_cell_is_suggested_as_a_name(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_is_held() -> Iterator[None]:
     yield
-    assert not arrow_stream._held
-    assert not arrow_stream._streams
+    assert not lines_module._held
+    assert not lines_module._streams
 
 
 def batches() -> Iterator[TextBatch]:

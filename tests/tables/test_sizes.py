@@ -27,7 +27,7 @@ from _support.private import private_bars, private_counts
 import flexdp
 from flexdp import DataError, Release
 from flexdp._release.api import prepare
-from flexdp.tables.engines.duckdb import private
+from flexdp.tables.engines.duckdb import session
 from flexdp.tables.engines.duckdb import session as duckdb_session
 
 pytestmark = pytest.mark.own_engines
@@ -167,7 +167,7 @@ def test_many_distinct_keys_in_little_memory(
     pq.write_table(pa.table({"x": np.arange(MANY, dtype=np.int64) * 2654435761 % 2**32}), path)
     monkeypatch.setattr(tempfile, "tempdir", str(spilled))
     spilling(monkeypatch, MEMORY[memory], 2)
-    monkeypatch.setattr(private, "FOR_COPIES", MEMORY[memory])
+    monkeypatch.setattr(session, "FOR_COPIES", MEMORY[memory])
     if memory == "enough":
         released = flexdp.release(path, "x", epsilon=1, delta="1e-6", **buckets)
         assert Release.from_json(released.to_json()) == released and released.histogram.size <= MANY

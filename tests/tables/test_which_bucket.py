@@ -19,8 +19,8 @@ import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.buckets import RelativeWidth
+from flexdp.tables.counting import named_columns, counted_together
 from flexdp.tables.engines.registry import ENGINES
-from flexdp.tables.sql.results import columns_of, counted_together
 
 
 def bars_of(source: Any, column: Any = "x", **parameters: Any) -> dict[Any, int]:
@@ -248,7 +248,7 @@ def test_a_missing_key_in_the_rows_of_a_driver_is_no_bucket() -> None:
     table = pa.table({"t": ["a"], "y": [1]})
     countings = [each.counting for each in prepare(table, ["t", "y"], separately=True, width={"y": 1}).questions]
     rows = [(0, "a", None, 3), (0, None, None, 5), (1, None, 7, 2), (1, None, 0, 4), (1, None, None, 6)]
-    columns = columns_of(rows, ["whose", "c0_b0", "c1_b0", "records"], {"c0_b0"})
+    columns = named_columns(rows, ["whose", "c0_b0", "c1_b0", "records"], {"c0_b0"})
     texts, numbers = counted_together(columns, countings)
     assert (texts.keys[0].tolist(), texts.records.tolist()) == (["a"], [3])
     assert (numbers.keys[0].tolist(), numbers.records.tolist()) == ([7, 0], [2, 4])
@@ -262,12 +262,12 @@ def test_a_boolean_is_its_own_key() -> None:
     )
 
 
-def test_rows_of_a_driver_become_columns_of_the_same_types_whatever_they_hold() -> None:
+def test_rows_of_a_driver_become_named_columns_the_same_types_whatever_they_hold() -> None:
     """Texts, and integers that come as texts, are objects; other keys and counts are integers, also if one misses."""
     names = ["b0", "b1", "b2", "records"]
-    columns = columns_of([("a", str(2**64), None, 3), (None, None, 7, 2)], names, {"b0"})
+    columns = named_columns([("a", str(2**64), None, 3), (None, None, 7, 2)], names, {"b0"})
     assert [columns[name].dtype.kind for name in names] == ["O", "O", "i", "i"]
     assert columns["b1"].tolist() == [str(2**64), None]
-    nothing = columns_of([], names, {"b0"})
+    nothing = named_columns([], names, {"b0"})
     assert [len(nothing[name]) for name in names] == [0] * 4
     assert [nothing[name].dtype.kind == "O" for name in names] == [True, False, False, False]

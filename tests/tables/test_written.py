@@ -26,7 +26,7 @@ import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.tables.column import Column
-from flexdp.tables.engines.duckdb.types import read_cell
+from flexdp.tables.engines.duckdb.dialect import read_cell
 from flexdp.tables.memory.cells import read_cells
 from flexdp.tables.written import DateFormat, Written, read_written
 

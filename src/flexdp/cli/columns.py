@@ -31,7 +31,7 @@ def columns(
 ) -> int:
     """List the columns that FILEs or a database table declare: names and types only, nothing from any record."""
     from flexdp.tables import open_table
-    from flexdp.tables.files.opening import open_files
+    from flexdp.tables.opening import open_files
 
     if table is not None or len(source) == 1:
         place = source_of(source, table)

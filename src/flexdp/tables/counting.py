@@ -1,4 +1,4 @@
-"""The public description of a count, made of parameters alone.
+"""The public description of a count, made of parameters alone, and the arrays of its result.
 
 A bucket here is a cell of all columns that are counted by: a bucket of each released column within a group. A record
 lies in exactly one. :mod:`flexdp.tables.source` counts.
@@ -6,17 +6,23 @@ lies in exactly one. :mod:`flexdp.tables.source` counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
+from flexdp._core.keys import object_keys
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Buckets
 from flexdp.tables.column import Column
 from flexdp.tables.where import Filter, ReadColumn, columns_in
 
-__all__ = ["SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Units", "columns_of"]
+__all__ = [
+    "SHOWN_SALT", "Axis", "Counted", "Counting", "PerUnit", "Units", "columns_of", "counted", "counted_together",
+    "named_columns",
+]  # fmt: skip
 
 PerUnit: TypeAlias = Literal["max", "min", "mean", "random"]
 SHOWN_SALT = "salt"  # in queries that are only shown; a release draws a fresh one
@@ -186,3 +192,35 @@ class Counted(NamedTuple):
 
     keys: tuple[Any, ...]
     records: Any
+
+
+def counted(columns: dict[str, Any], axes: int) -> Counted:
+    """Name the columns of a count query's result."""
+    return Counted(tuple(columns[f"b{i}"] for i in range(axes)), columns["records"])
+
+
+def counted_together(columns: dict[str, Any], countings: Sequence[Counting]) -> list[Counted]:
+    """Take the result of several counts in one query apart; rows with a missing key are not buckets."""
+    out = []
+    for p, counting in enumerate(countings):
+        parts = [columns[f"c{p}_b{i}"] for i in range(len(counting.axes))]
+        mine = np.asarray(columns["whose"] == p)
+        for part in parts:
+            mine &= ~np.ma.getmaskarray(part)
+        out.append(Counted(tuple(np.ma.getdata(part)[mine] for part in parts), np.ma.getdata(columns["records"])[mine]))
+    return out
+
+
+def named_columns(rows: Sequence[Sequence[Any]], names: Sequence[str], texts: Collection[str]) -> dict[str, Any]:
+    """Turn rows from a database driver into named columns; ``texts`` are the names of those that hold texts."""
+    cells = zip(*rows, strict=True) if len(rows) else ([] for _ in names)
+    return {name: _column(list(part), texts=name in texts) for name, part in zip(names, cells, strict=True)}
+
+
+def _column(cells: list[Any], *, texts: bool) -> Any:
+    missing = [cell is None for cell in cells]
+    if texts or any(isinstance(cell, str) for cell in cells):  # wide integers come as texts, too
+        values = object_keys(cells)
+    else:
+        values = np.array([0 if cell is None else cell for cell in cells])
+    return np.ma.MaskedArray(values, mask=missing)

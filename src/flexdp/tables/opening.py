@@ -1,4 +1,4 @@
-"""Opening a source: recognise it by its type, read what it declares, touch no record."""
+"""Opening a source: recognise it by its type or format, read what it declares, touch no record."""
 
 from __future__ import annotations
 
@@ -13,25 +13,80 @@ from typing import Any
 
 import numpy as np
 
-from flexdp._core.domains import elements, path_text
-from flexdp._core.text import plain_scalar, safe_repr
+from flexdp._core.domains import choice, elements, path_text
+from flexdp._core.text import is_unicode, plain_scalar, safe_repr
 from flexdp.errors import InputError, P
 from flexdp.tables.column import WAYS, Column, no_column, one_of
 from flexdp.tables.engine import Engine, open_served, there_are
-from flexdp.tables.engines import sqlalchemy as alchemy
+from flexdp.tables.engines.drivers import from_sqlalchemy
 from flexdp.tables.engines.registry import ENGINES
-from flexdp.tables.files.opening import open_files
-from flexdp.tables.files.paths import shown_path
+from flexdp.tables.files.bytes import FORMATS, STDIN, WIDE, check_encoding, find_files, format_of, shown_path
+from flexdp.tables.files.columnar import ParquetSource, open_arrow_files
+from flexdp.tables.files.csv_json import CsvSource, JsonSource, SheetSource
+from flexdp.tables.files.source import FileSource
+from flexdp.tables.frames.arrow import is_reader, is_stream, open_pyarrow, open_stream
 from flexdp.tables.frames.pandas import open_pandas, open_pandas_series
 from flexdp.tables.frames.polars import open_polars
-from flexdp.tables.frames.pyarrow import open_pyarrow
-from flexdp.tables.frames.stream import is_reader, is_stream, open_stream
-from flexdp.tables.memory.column import MemoryColumn, open_array
-from flexdp.tables.memory.source import MemorySource, Opened, open_columns
+from flexdp.tables.memory.source import MemoryColumn, MemorySource, Opened, open_array, open_columns
 from flexdp.tables.source import Source
 from flexdp.tables.written import read_written, refuse_offsets
 
-__all__ = ["is_database", "name_of", "no_table_given", "open_table"]
+__all__ = ["is_database", "name_of", "no_table_given", "open_files", "open_table"]
+
+
+def open_files(
+    paths: Sequence[Any],
+    file_format: object = None,
+    delimiter: object = None,
+    *,
+    echo: bool = False,
+    encoding: object = None,
+    sheet: object = None,
+    **written: object,
+) -> Source:
+    """Open files of one format as one table; only headers and footers are read, and sheets of Excel.
+
+    ``echo`` allows messages to repeat the paths: a list may hold values that were meant as data. ``written`` says how
+    cells of text are written (:func:`flexdp.tables.written.read_written`).
+    """
+    single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\r\n' and is_unicode(delimiter)
+    if delimiter is not None and not single:
+        raise InputError(
+            "delimiter", "must be a single character, not a quote or a line break", given=safe_repr(delimiter)
+        )
+    asked: Any = None if file_format is None else choice("format", file_format, tuple(FORMATS))
+    decoded, how = check_encoding(encoding), read_written(**written)
+    files = tuple(find_files(paths, echo=echo))
+    chosen = format_of(files, asked)
+    for name, given, fitting, what in (
+        ("delimiter", delimiter, ("csv",), "CSV files"),
+        ("encoding", encoding, ("csv", "jsonl", "json"), "CSV and JSON files"),
+        ("sheet", sheet, ("xlsx",), "Excel files"),
+    ):
+        if given is not None and chosen not in fitting:
+            raise InputError(name, f"applies to {what} only", remedy="Leave it out.")
+    if decoded in WIDE and STDIN in files:
+        raise InputError(
+            "encoding",
+            ": UTF-16 cannot be read from standard input",
+            given=repr(decoded),
+            remedy="Pass the file itself.",
+        )
+    if chosen in ("parquet", "arrow"):
+        refuse_offsets(how)
+    if chosen == "arrow":
+        return open_arrow_files(files, how)
+    table: FileSource
+    if chosen == "parquet":
+        table = ParquetSource(files, how=how)
+    elif chosen == "csv":
+        table = CsvSource(files, decoded, delimiter if isinstance(delimiter, str) else None, how=how)
+    elif chosen == "xlsx":
+        table = SheetSource(files, sheet=sheet, how=how)
+    else:
+        table = JsonSource(files, decoded, chosen == "json", how=how)
+    table.seen, table.columns  # noqa: B018  (reads the schema now, so that a bad file is refused before anything else)
+    return table
 
 
 def open_table(
@@ -242,11 +297,9 @@ def _open_pair(place: Any, table: Any, engine: object, vouched: bool) -> Source 
         found = _engine_at(address)
         if found is not None:
             _refuse_engine(engine, "an address or a file")
-    elif alchemy.is_engine(place) or alchemy.is_connection(place):
+    elif (behind := from_sqlalchemy(place)) is not None:
         _refuse_engine(engine, "SQLAlchemy, which names its own")
-        name = alchemy.engine_name(place)
-        found = next(each for each in ENGINES if each.name == name)
-        address = alchemy.EnginePool(place) if alchemy.is_engine(place) else alchemy.driver_connection(place)
+        found, address = next(each for each in ENGINES if each.name == behind[0]), behind[1]
     elif hasattr(place, "cursor") and hasattr(place, "close"):
         address, found = place, _engine_of(place, engine)
     else:

@@ -12,9 +12,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar, TypeVar
 
+from flexdp.tables.counting import named_columns
 from flexdp.tables.interrupts import run, run_here
 from flexdp.tables.sql.dialect import Dialect
-from flexdp.tables.sql.results import columns_of
 
 __all__ = ["LOOKED", "Rows", "Session"]
 
@@ -60,7 +60,7 @@ class Session(ABC):
 
     def columns(self, statement: str, names: Sequence[str], texts: Collection[str] = ()) -> dict[str, Any]:
         """Run a statement and return its columns as arrays; ``texts`` are the names of those that hold texts."""
-        return columns_of(self.ask(statement), names, texts)
+        return named_columns(self.ask(statement), names, texts)
 
     def keep(self, name: str, query: str) -> None:
         """Store the rows of a query privately."""

@@ -22,13 +22,12 @@ from flexdp.errors import FlexdpError, InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.sharp.column import Column as RankedColumn
 from flexdp.tables.column import Column, no_name, pick
-from flexdp.tables.counting import Axis, Counted, Counting
+from flexdp.tables.counting import Axis, Counted, Counting, counted, counted_together
 from flexdp.tables.session import Session
 from flexdp.tables.sql.check_query import Inspected, Wanted
 from flexdp.tables.sql.dialect import Dialect
 from flexdp.tables.sql.query import ReadCell, count_query, together_query
 from flexdp.tables.sql.rank_query import RankQuery, ranked
-from flexdp.tables.sql.results import counted, counted_together
 from flexdp.tables.written import Written
 
 __all__ = ["Source", "histogram_of"]

@@ -13,14 +13,12 @@ from flexdp._core.extras import extra
 from flexdp.errors import InputError
 from flexdp.tables.column import Column
 from flexdp.tables.counting import Counting, columns_of
-from flexdp.tables.engines.duckdb.dialect import DUCKDB
+from flexdp.tables.engines.duckdb.dialect import DUCKDB, declared
 from flexdp.tables.engines.duckdb.session import PrivateSession, connection
-from flexdp.tables.engines.duckdb.types import declared
-from flexdp.tables.files.paths import shown_path
+from flexdp.tables.files.bytes import shown_path
 from flexdp.tables.files.source import FileSource, file_list
-from flexdp.tables.frames.pyarrow import open_pyarrow
+from flexdp.tables.frames.arrow import open_pyarrow, open_stream
 from flexdp.tables.frames.source import FrameSource
-from flexdp.tables.frames.stream import open_stream
 from flexdp.tables.sql.check_query import Inspected, Wanted, inspect_texts
 from flexdp.tables.written import Written
 

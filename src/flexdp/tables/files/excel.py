@@ -21,8 +21,7 @@ from xml.parsers import expat
 from flexdp._core.text import is_short, plain_scalar, safe_repr
 from flexdp.errors import DataError, InputError, P
 from flexdp.tables.engine import there_are
-from flexdp.tables.files.bytes import ReadInto, read_blocks
-from flexdp.tables.files.paths import shown_path
+from flexdp.tables.files.bytes import ReadInto, read_blocks, shown_path
 
 __all__ = ["Sheet", "open_sheet", "read_sheet"]
 

@@ -23,12 +23,10 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import DataError, InputError, P
 from flexdp.tables.column import Column, pick
 from flexdp.tables.counting import Counting, columns_of
-from flexdp.tables.engines.duckdb.dialect import DUCKDB
-from flexdp.tables.engines.duckdb.private import PrivateSource
-from flexdp.tables.engines.duckdb.session import PrivateSession, connection
-from flexdp.tables.engines.duckdb.types import read_cell
+from flexdp.tables.engines.duckdb.dialect import DUCKDB, read_cell
+from flexdp.tables.engines.duckdb.session import PrivateSession, PrivateSource, connection
+from flexdp.tables.files.bytes import STDIN, is_gzip
 from flexdp.tables.files.lines import Lines
-from flexdp.tables.files.paths import STDIN, is_gzip
 from flexdp.tables.interrupts import run
 from flexdp.tables.sql.check_query import Checked, Inspected, Wanted, check_query, in_blocks, inspected, joined
 from flexdp.tables.sql.query import ReadCell, Reading

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp.tables.column import Column
-from flexdp.tables.memory.column import MemoryColumn, in_native_order, open_array
-from flexdp.tables.memory.source import MemorySource
+from flexdp.tables.memory.source import MemoryColumn, MemorySource, in_native_order, open_array
 
 __all__ = ["open_pandas", "open_pandas_series"]
 

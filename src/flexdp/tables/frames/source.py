@@ -15,10 +15,8 @@ from flexdp.errors import InputError
 from flexdp.histogram import KeyedHistogram
 from flexdp.tables.column import Column, no_name, pick
 from flexdp.tables.counting import Counting, columns_of
-from flexdp.tables.engines.duckdb.dialect import DUCKDB
-from flexdp.tables.engines.duckdb.private import PrivateSource
-from flexdp.tables.engines.duckdb.session import PrivateSession, connection
-from flexdp.tables.engines.duckdb.types import declared, read_cell
+from flexdp.tables.engines.duckdb.dialect import DUCKDB, declared, read_cell
+from flexdp.tables.engines.duckdb.session import PrivateSession, PrivateSource, connection
 from flexdp.tables.sql.check_query import Inspected, Wanted, inspect_texts
 from flexdp.tables.sql.query import ReadCell, Reading
 from flexdp.tables.written import WRITTEN, Written

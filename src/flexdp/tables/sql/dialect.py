@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from flexdp.buckets.base import LARGEST_DOUBLE, LONGEST_TEXT, Kind
 from flexdp.tables.column import Column
-from flexdp.tables.where.pattern import ESCAPE, in_sql
+from flexdp.tables.where.literals import ESCAPE, in_sql
 
 __all__ = ["Dialect", "Lookup", "ReadCell", "Reading"]
 

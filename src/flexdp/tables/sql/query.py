@@ -5,7 +5,7 @@ before they are rounded or cast, and only what all engines compute alike is used
 innermost first:
 
 ======= =======================================================================================================
-rows    every column read as its kind, NULL where a cell is not readable (by the engine's ``types.py``), of the
+rows    every column read as its kind, NULL where a cell is not readable (by the engine's ``dialect.py``), of the
         records that pass the filter, if there is one
 kept    the records that count: all columns readable, none outside, the group one of the declared
 layers  intermediate columns of buckets that take more than one expression

@@ -1,13 +1,14 @@
-"""Literals of a filter: how dates are written, and each literal as the kind that it is compared with."""
+"""Literals of a filter: patterns of LIKE, dates, and each literal as the kind that it is compared with."""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 from flexdp._core.calendar import days_since_epoch, micros_since_epoch
@@ -16,7 +17,69 @@ from flexdp.buckets.base import LARGEST_INTEGER, LONGEST_TEXT, Kind
 from flexdp.errors import InputError, P
 from flexdp.tables.where.tree import Const, Literal
 
-__all__ = ["Literals", "a_kind", "datetime_of", "day_of", "is_double", "literal_kind", "order_key"]
+__all__ = [
+    "ESCAPE",
+    "Literals",
+    "Piece",
+    "a_kind",
+    "datetime_of",
+    "day_of",
+    "expression",
+    "in_sql",
+    "is_double",
+    "literal_kind",
+    "order_key",
+    "pieces",
+]
+
+ESCAPE = "!"
+Piece: TypeAlias = str | None  # a text, or "" for one character, or None for any number of characters
+
+
+def pieces(pattern: str, escape: str | None) -> tuple[Piece, ...]:
+    """Take a pattern apart: texts, "" for one character, None for any number of characters.
+
+    >>> pieces("a!%_%", "!")
+    ('a%', '', None)
+    """
+    out: list[Piece] = []
+    plain, escaped = "", False
+    for char in pattern:
+        if escaped or (char not in ("%", "_") and char != escape):
+            plain, escaped = plain + char, False
+        elif char == escape:
+            escaped = True
+        else:
+            out += [plain] if plain else []
+            plain = ""
+            out.append(None if char == "%" else "")
+    return (*out, plain) if plain else tuple(out)
+
+
+def in_sql(pattern: Sequence[Piece]) -> tuple[str, bool]:
+    """Return a pattern for SQL with the escape character ``!``, and True if that is used.
+
+    >>> in_sql(("a%", "", None))
+    ('a!%_%', True)
+    """
+    out = ""
+    for piece in pattern:
+        if piece:
+            out += re.sub("[!%_]", r"!\g<0>", piece)
+        else:
+            out += "%" if piece is None else "_"
+    return out, ESCAPE in out
+
+
+def expression(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression of a pattern that :func:`in_sql` wrote.
+
+    >>> bool(expression("a!%_%").fullmatch("a%\\n")), bool(expression("a%").fullmatch("A"))
+    (True, False)
+    """
+    parts = (".*" if piece is None else re.escape(piece) or "." for piece in pieces(pattern, ESCAPE))
+    return re.compile("".join(parts), re.DOTALL)
+
 
 _NARROW_DIGITS = 15  # integers of so many digits are exact as doubles
 _INFINITE = (float("inf"), float("-inf"))

@@ -13,8 +13,8 @@ from flexdp._core.calendar import MICROS_PER_DAY
 from flexdp.buckets.base import LARGEST_INTEGER, Kind
 from flexdp.errors import InputError
 from flexdp.tables.where import tree
+from flexdp.tables.where.literals import pieces
 from flexdp.tables.where.meaning import HUGE, LARGEST_TERM, TINY
-from flexdp.tables.where.pattern import pieces
 from flexdp.tables.where.tree import kind_of
 
 if TYPE_CHECKING:  # whose patterns are written here

@@ -11,9 +11,8 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine, no_table
-from flexdp.tables.engines.clickhouse.dialect import CLICKHOUSE
+from flexdp.tables.engines.clickhouse.dialect import CLICKHOUSE, declared, read_cell
 from flexdp.tables.engines.clickhouse.session import ClickhouseSession, is_connection, opened
-from flexdp.tables.engines.clickhouse.types import declared, read_cell
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["Clickhouse", "computed_columns"]

@@ -13,7 +13,7 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import FlexdpError, InputError
 from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine, no_table, readable_file
-from flexdp.tables.engines.duckdb.dialect import DUCKDB
+from flexdp.tables.engines.duckdb.dialect import DUCKDB, declared, read_cell
 from flexdp.tables.engines.duckdb.rows import Function, check_macros, check_relation, functions_of
 from flexdp.tables.engines.duckdb.session import (
     RELATION,
@@ -23,7 +23,6 @@ from flexdp.tables.engines.duckdb.session import (
     opened,
     silenced,
 )  # fmt: skip
-from flexdp.tables.engines.duckdb.types import declared, read_cell
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["Duckdb"]

@@ -1,12 +1,13 @@
-"""Connections to DuckDB: private ones, and the caller's with profiles, logs and the progress bar off."""
+"""Connections to DuckDB: private ones for files, frames and arrays, and the caller's, with profiles and logs off."""
 
 from __future__ import annotations
 
 import os
 import threading
 import uuid
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,15 +17,26 @@ from flexdp._core.files import private_folder
 from flexdp._core.forks import inside_release
 from flexdp._core.text import safe_repr
 from flexdp.errors import InputError, UnavailableError
+from flexdp.tables.counting import Counting
 from flexdp.tables.engine import LONGEST_PATH
 from flexdp.tables.engines.duckdb.dialect import DUCKDB
 from flexdp.tables.interrupts import signals_held
 from flexdp.tables.session import Rows, Session
+from flexdp.tables.source import Source
+from flexdp.tables.sql.dialect import Dialect
 
 __all__ = [
-    "FOR_COPIES", "RELATION", "DuckdbSession", "PrivateSession", "connection", "engines_kept", "is_connection",
-    "opened", "silenced",
-]  # fmt: skip
+    "FOR_COPIES",
+    "RELATION",
+    "DuckdbSession",
+    "PrivateSession",
+    "PrivateSource",
+    "connection",
+    "engines_kept",
+    "is_connection",
+    "opened",
+    "silenced",
+]
 
 RELATION = "flexdp_relation"  # the name of the caller's relation in a query
 
@@ -353,3 +365,28 @@ def _refusal(kind: str, shown: str, *, locked: bool) -> InputError:
         f": {shown} is not a DuckDB database, or one of a later version",
         remedy="Check the file, and that your DuckDB is as new as the one that wrote it.",
     )
+
+
+class PrivateSource(Source):
+    """A source that is registered with a private connection for the duration of a session."""
+
+    @abstractmethod
+    def registered(self, con: Any, countings: Sequence[Counting]) -> AbstractContextManager[Callable[[], None]]:
+        """Register what these counts read; yield the function that stops a statement on it."""
+
+    @property
+    def dialect(self) -> Dialect:
+        return DUCKDB
+
+    def has_long_texts(self, countings: Sequence[Counting]) -> bool:  # noqa: ARG002
+        """Tell whether a cell may be so long that it must not be in memory twice."""
+        return False
+
+    @contextmanager
+    def session(self, countings: Sequence[Counting], *, copies: bool = False) -> Iterator[PrivateSession]:
+        memory = FOR_COPIES if copies else None
+        with (
+            connection(texts=self.has_long_texts(countings), memory=memory) as con,
+            self.registered(con, countings) as interrupt,
+        ):
+            yield PrivateSession(con, interrupt)

@@ -12,9 +12,8 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine, no_table
-from flexdp.tables.engines.mariadb.dialect import MARIADB
+from flexdp.tables.engines.mariadb.dialect import MARIADB, declared, read_cell
 from flexdp.tables.engines.mariadb.session import MariadbSession, is_connection, opened
-from flexdp.tables.engines.mariadb.types import declared, read_cell
 from flexdp.tables.records import not_records
 from flexdp.tables.sql.query import Reading
 

@@ -10,10 +10,9 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine, no_table, not_permitted
-from flexdp.tables.engines.postgres.dialect import POSTGRES
+from flexdp.tables.engines.postgres.dialect import POSTGRES, declared, read_cell
 from flexdp.tables.engines.postgres.rows import check_stored, check_view
 from flexdp.tables.engines.postgres.session import PostgresSession, is_connection, opened
-from flexdp.tables.engines.postgres.types import declared, read_cell
 from flexdp.tables.records import checked
 from flexdp.tables.sql.query import Reading
 

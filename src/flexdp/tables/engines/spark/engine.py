@@ -10,10 +10,9 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError
 from flexdp.tables.column import Column
 from flexdp.tables.engine import Described, Engine
-from flexdp.tables.engines.spark.dialect import SPARK
+from flexdp.tables.engines.spark.dialect import SPARK, declared, read_cell
 from flexdp.tables.engines.spark.rows import check_frame
 from flexdp.tables.engines.spark.session import VIEW, SparkSession, opened, quiet
-from flexdp.tables.engines.spark.types import declared, read_cell
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["Spark"]

@@ -11,9 +11,8 @@ from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, UnavailableError
 from flexdp.tables.column import Column
 from flexdp.tables.engine import LONGEST_PATH, Described, Engine, no_table, readable_file
-from flexdp.tables.engines.sqlite.dialect import SQLITE
+from flexdp.tables.engines.sqlite.dialect import SQLITE, declared, read_cell
 from flexdp.tables.engines.sqlite.session import SqliteSession, is_connection, opened
-from flexdp.tables.engines.sqlite.types import declared, read_cell
 from flexdp.tables.sql.query import Reading
 
 __all__ = ["Sqlite"]

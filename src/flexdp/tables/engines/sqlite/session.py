@@ -16,7 +16,7 @@ from flexdp.buckets.base import LONGEST_TEXT
 from flexdp.errors import InputError
 from flexdp.tables.engines.sqlite.dialect import BYTES, LENGTH, LIKE, MD5, MEAN, SQLITE, TEXT
 from flexdp.tables.session import Rows, Session
-from flexdp.tables.where.pattern import expression
+from flexdp.tables.where.literals import expression
 
 __all__ = ["SqliteSession", "is_connection", "opened"]
 
