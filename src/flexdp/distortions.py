@@ -8,24 +8,26 @@ can be dropped but not created (paper, Def. distortion).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
-from flexdp._core.domains import ETA, function
-from flexdp._core.exact import Number
+from flexdp._core.domains import ETA, attribute, flag, function
+from flexdp._core.exact import number_text
+from flexdp._core.fields import MaybeExact, Value, maybe, param
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.distances.coupling import Transport
 from flexdp.distances.embedding import check_histograms, dropped_records, embedding, least_radius, share_dropped
 from flexdp.distances.extension import extension
+from flexdp.distances.metrics import Metric, name_of, short_name
 from flexdp.errors import InputError
-from flexdp.guarantees import DROP, MOVE
-from flexdp.guarantees import Distortion as Named
-from flexdp.guarantees.measures import name_of
 from flexdp.histogram import Histogram
 
-__all__ = ["Distortion", "Drop", "DropMove", "Move", "Witness", "extend"]
+__all__ = [
+    "Distortion", "Drop", "DropMove", "Move", "OwnDistortion", "Winf", "Witness", "extend",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +51,51 @@ class Witness:
     moved: tuple[tuple[Any, Any, int], ...]
 
 
-class Distortion(Protocol):
-    """A quasi-metric between histograms; a distortion of your own needs these two methods.
+class Distortion(Value, ABC):
+    """A quasi-metric between data sets, and the measure of α in a guarantee.
+
+    Any function of two data sets serves where one is measured; these are values that guarantees print, compare and
+    evaluate. Your own is a subclass with ``name`` and ``exactly``, or a function under a name, :class:`OwnDistortion`.
 
     Examples
     --------
-    >>> Drop().witness(Histogram.from_counts({"a": 3, "b": 1}), Histogram.from_counts({"a": 3}))
-    Witness(dropped=(('b', 1),), moved=())
+    >>> print(Drop(), Move(), DropMove(), DropMove("0.1"))
+    drop move drop-move drop-move (η = 0.1)
     """
 
-    def __call__(self, x: Histogram, y: Histogram) -> float:
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name in guarantees and messages."""
+
+    @property
+    def fraction(self) -> bool:
+        """True if α is a fraction of the records, at most 1; False if it is a distance."""
+        return False
+
+    @abstractmethod
+    def exactly(self, x: Any, y: Any) -> Fraction | float:
+        """Measure how much x must be distorted to become y, without rounding.
+
+        Parameters
+        ----------
+        x, y
+            The original and the distorted data set.
+
+        Returns
+        -------
+        Fraction or float
+            The distortion; infinite if x cannot be turned into y.
+
+        Examples
+        --------
+        >>> Drop().exactly(Histogram.from_counts({"a": 3}), Histogram.from_counts({"a": 2}))
+        Fraction(1, 3)
+        >>> Move().exactly(Histogram.from_values([1]), Histogram.from_values([1, 2]))
+        inf
+        """
+
+    def __call__(self, x: Any, y: Any) -> float:
         """Measure how much x must be distorted to become y.
 
         Parameters
@@ -71,9 +108,10 @@ class Distortion(Protocol):
         float
             The distortion, or infinity if x cannot be turned into y.
         """
+        return float(self.exactly(x, y))
 
-    def witness(self, x: Histogram, y: Histogram) -> Witness | None:
-        """Return the records to drop and to move to turn x into y.
+    def witness(self, x: Histogram, y: Histogram) -> Witness | None:  # noqa: ARG002  (subclasses read them)
+        """Return the records to drop and to move to turn x into y, where the distortion can tell.
 
         Parameters
         ----------
@@ -84,11 +122,37 @@ class Distortion(Protocol):
         -------
         Witness or None
             None if x cannot be turned into y.
+
+        Raises
+        ------
+        InputError
+            The distortion is only a number.
+
+        Examples
+        --------
+        >>> Drop().witness(Histogram.from_counts({"a": 3, "b": 1}), Histogram.from_counts({"a": 3}))
+        Witness(dropped=(('b', 1),), moved=())
         """
+        raise InputError("distortion", f"cannot tell the records that are dropped or moved by {self.name!r}")
+
+    def __str__(self) -> str:
+        return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+def _ground(name: str, metric: Any) -> Any:
+    given = plain_scalar(metric)
+    if not (given is None or isinstance(given, str) or callable(given)):
+        raise InputError(name, "must be a function of two keys, or the name of a metric", given=safe_repr(metric))
+    return given
+
+
+def _by(metric: Any) -> str:
+    if metric is None:
+        return ""
+    return f" by {metric if isinstance(metric, str) else name_of('metric', metric)}"
+
+
+class Drop(Distortion):
     """Fraction of the records of x that must be dropped to obtain y (paper, Eq. drop_defn); drop(∅, ∅) = 0.
 
     Examples
@@ -100,64 +164,24 @@ class Drop:
     """
 
     @property
-    def named(self) -> Named:
-        """The distortion as guarantees name it."""
-        return DROP
+    def name(self) -> str:
+        """Name in guarantees and messages."""
+        return "drop"
 
-    def __call__(self, x: Histogram, y: Histogram) -> float:
-        """Measure the fraction of records dropped.
-
-        Parameters
-        ----------
-        x, y
-            The original and the distorted data set.
-
-        Returns
-        -------
-        float
-            The fraction, or infinity if x cannot be turned into y.
-        """
-        return float(self.exactly(x, y))
+    @property
+    def fraction(self) -> bool:
+        """True: a fraction of the records."""
+        return True
 
     def exactly(self, x: Histogram, y: Histogram) -> Fraction | float:
-        """Return the same without rounding.
-
-        Parameters
-        ----------
-        x, y
-            The original and the distorted data set.
-
-        Returns
-        -------
-        Fraction or float
-            A float only where it is infinite.
-
-        Examples
-        --------
-        >>> Drop().exactly(Histogram.from_counts({"a": 3}), Histogram.from_counts({"a": 2}))
-        Fraction(1, 3)
-        """
         return math.inf if dropped_records(x, y) is None else share_dropped(x, y)
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
-        """Return the records to drop.
-
-        Parameters
-        ----------
-        x, y
-            The original and the distorted data set.
-
-        Returns
-        -------
-        Witness or None
-            None if x cannot be turned into y.
-        """
         dropped = dropped_records(x, y)
         return None if dropped is None else Witness(dropped, ())
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Distortion):
     """The least b such that x becomes y when every record moves by at most b: W∞ (paper, Eq. move_defn).
 
     Infinite between data sets of different sizes; move(∅, ∅) = 0. Without a metric keys are numbers, points or dates,
@@ -182,67 +206,24 @@ class Move:
     Fraction(1, 1)
     """
 
-    metric: Any = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "metric", _ground(self.metric))
+    metric: Any = param(_ground, default=None)
 
     @property
-    def named(self) -> Named:
-        """The distortion as guarantees name it."""
-        return MOVE if self.metric is None else Named(f"move by {_name(self.metric)}", fraction=False, measure=self)
-
-    def __call__(self, x: Histogram, y: Histogram) -> float:
-        """Measure how far the records must move.
-
-        Parameters
-        ----------
-        x, y
-            The original and the distorted data set.
-
-        Returns
-        -------
-        float
-            The distance, or infinity if x cannot be turned into y.
-        """
-        return float(self.exactly(x, y))
+    def name(self) -> str:
+        """Name in guarantees and messages."""
+        return "move" + _by(self.metric)
 
     def exactly(self, x: Histogram, y: Histogram) -> Fraction | float:
-        """Return the same without rounding.
-
-        Parameters
-        ----------
-        x, y
-            The original and the distorted data set.
-
-        Returns
-        -------
-        Fraction or float
-            A float only where it is infinite.
-        """
         check_histograms(x, y)
         radius = least_radius(x, y, self.metric) if x.size == y.size else None
         return math.inf if radius is None else radius
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
-        """Return the records to move.
-
-        Parameters
-        ----------
-        x, y
-            The original and the distorted data set.
-
-        Returns
-        -------
-        Witness or None
-            None if x cannot be turned into y.
-        """
         check_histograms(x, y)
         return _witness(x, y, self.metric) if x.size == y.size else None
 
 
-@dataclass(frozen=True, init=False, slots=True)
-class DropMove:
+class DropMove(Distortion):
     """Dropping followed by moving: inf over z of drop(x, z) + η·move(z, y) (paper, Eq. drop_move_defn).
 
     Whichever records are dropped, there are ``|x| − |y|`` of them: the value is that fraction of ``|x|`` plus η times
@@ -251,7 +232,8 @@ class DropMove:
     Parameters
     ----------
     eta
-        η, the price of moving by 1; positive, taken exactly.
+        η, the price of moving by 1; positive, taken exactly. Without it a guarantee tells what is dropped and what is
+        moved apart, and so holds for every η.
     metric
         Ground metric, as for :class:`Move`.
 
@@ -267,76 +249,102 @@ class DropMove:
     Fraction(1, 2)
     """
 
-    eta: Fraction
-    metric: Any
-
-    def __init__(self, eta: Number, metric: Any = None) -> None:
-        object.__setattr__(self, "eta", ETA.check(eta))
-        object.__setattr__(self, "metric", _ground(metric))
+    eta: MaybeExact = param(maybe(ETA), default=None, bare=True)
+    metric: Any = param(_ground, default=None)
 
     @property
-    def named(self) -> Named:
-        """The distortion as guarantees name it."""
-        if self.metric is None:
-            return Named("drop-move", eta=self.eta)
-        return Named(f"drop-move by {_name(self.metric)}", eta=self.eta, measure=self)
+    def name(self) -> str:
+        """Name in guarantees and messages."""
+        return "drop-move" + _by(self.metric)
 
-    def __call__(self, x: Histogram, y: Histogram) -> float:
-        """Measure the fraction dropped plus η times the distance moved.
+    @property
+    def fraction(self) -> bool:
+        """True without η: then what is dropped and what is moved are told apart."""
+        return self.eta is None
 
-        Parameters
-        ----------
-        x, y
-            The original and the distorted data set.
+    @property
+    def _price(self) -> Fraction:
+        if self.eta is None:
+            raise InputError("eta", "must be given to compute a drop-move distortion", remedy="Write DropMove('0.1').")
+        return self.eta
 
-        Returns
-        -------
-        float
-            The distortion, or infinity if x cannot be turned into y.
-        """
-        return float(self.exactly(x, y))
+    def __str__(self) -> str:
+        return self.name if self.eta is None else f"{self.name} (η = {number_text(self.eta)})"
 
     def exactly(self, x: Histogram, y: Histogram) -> Fraction | float:
-        """Return the same without rounding.
-
-        Parameters
-        ----------
-        x, y
-            The original and the distorted data set.
-
-        Returns
-        -------
-        Fraction or float
-            A float only where it is infinite.
-        """
+        price = self._price
         radius = least_radius(x, y, self.metric)
-        return math.inf if radius is None else share_dropped(x, y) + self.eta * radius
+        return math.inf if radius is None else share_dropped(x, y) + price * radius
 
     def witness(self, x: Histogram, y: Histogram) -> Witness | None:
-        """Return the records to drop and to move.
-
-        Parameters
-        ----------
-        x, y
-            The original and the distorted data set.
-
-        Returns
-        -------
-        Witness or None
-            None if x cannot be turned into y.
-        """
         return _witness(x, y, self.metric)
 
 
-def _ground(metric: Any) -> Any:
-    given = plain_scalar(metric)
-    if not (given is None or isinstance(given, str) or callable(given)):
-        raise InputError("metric", "must be a function of two keys, or the name of a metric", given=safe_repr(metric))
-    return given
+def _two_data_sets(name: str, value: Any) -> Callable[[Any, Any], Any]:
+    return function(name, value, "two data sets")
 
 
-def _name(metric: Any) -> str:
-    return metric if isinstance(metric, str) else name_of("metric", metric)
+class OwnDistortion(Distortion):
+    """A distortion of your own under a name, by which guarantees are compared.
+
+    Parameters
+    ----------
+    name
+        Name of the distortion. Two distortions are the same if their names are, and both or neither are fractions.
+    measure
+        Function of two data sets that computes it, infinite where there is none; without one the distortion can be
+        promised but not measured.
+    fraction
+        True if α is a fraction of the records, at most 1; False if it is a distance.
+
+    Examples
+    --------
+    >>> swaps = OwnDistortion("swap", lambda x, y: float(sum(a != b for a, b in zip(x, y))))
+    >>> swaps == OwnDistortion("swap"), swaps("abc", "acb")
+    (True, 2.0)
+    """
+
+    name: str = param(short_name("'swap'"), default="distortion", bare=True)
+    measure: Callable[[Any, Any], Any] | None = param(maybe(_two_data_sets), default=None, compare=False)
+    fraction: bool = param(flag, default=False, kw_only=True)
+
+    def exactly(self, x: Any, y: Any) -> Fraction | float:
+        found: Fraction | float = self._computed(x, y)
+        return found
+
+    def _computed(self, x: Any, y: Any) -> Any:
+        if self.measure is None:
+            raise InputError("measure", f"was not given for the distortion {self.name!r}")
+        return self.measure(x, y)
+
+
+def distortion_given(name: str, value: object) -> Distortion:
+    """Check a parameter that must be a distortion, or a function with a name that computes one."""
+    if not isinstance(value, Distortion) and callable(value) and not isinstance(value, type):
+        return OwnDistortion(name_of(name, value), value, fraction=attribute(value, "fraction") is True)
+    if not isinstance(value, Distortion):
+        raise InputError(name, "must be a Distortion, for example Drop()", given=safe_repr(value))
+    return value
+
+
+class Winf(Metric):
+    """W∞ between histograms of equal size: the least b such that one becomes the other when records move by at most b.
+
+    Infinite between histograms of different sizes.
+
+    Examples
+    --------
+    >>> Winf()(Histogram.from_values([1, 5]), Histogram.from_values([2, 3]))
+    2.0
+    """
+
+    @property
+    def name(self) -> str:
+        """Name in guarantees and messages."""
+        return "W∞ between equal sizes"
+
+    def _between(self, a: Any, b: Any) -> float:
+        return Move()(a, b)
 
 
 def _witness(x: Histogram, y: Histogram, metric: Any) -> Witness | None:

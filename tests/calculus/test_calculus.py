@@ -31,18 +31,11 @@ from flexdp.calculus import (
     relax,
     useful_accuracy,
 )
-from flexdp.guarantees import (
-    DROP,
-    DROP_MOVE,
-    HISTOGRAM_DISTANCE,
-    MOVE,
-    ONE_RECORD,
-    Condition,
-    Metric,
-    OwnNeighbours,
-)
+from flexdp.distances import OwnMetric
+from flexdp.distortions import Drop, DropMove, Move, Winf
+from flexdp.guarantees import ONE_RECORD, Condition, OwnNeighbours
 
-M = Metric("m")
+M = OwnMetric("m")
 ROWS = OwnNeighbours("change one row")
 
 shares = st.fractions(0, Fraction(1, 2))
@@ -52,7 +45,7 @@ shares = st.fractions(0, Fraction(1, 2))
 def test_composition_is_the_theorems_formula(
     a1: Fraction, a2: Fraction, b: Fraction, factor: int, gamma: Fraction
 ) -> None:
-    first = Accuracy(alpha=a1, beta=b, metric=HISTOGRAM_DISTANCE)
+    first = Accuracy(alpha=a1, beta=b, metric=Winf())
     second = ErrorSensitivity(alpha=float(a2), gamma=float(gamma), bound=lambda beta: factor * beta, metric=M)
     found = compose_accuracy(first, second, sigma=bijection(lambda alpha: alpha / 2))
     assert found.alpha == pytest.approx(float(a1 + a2 / 2))
@@ -72,10 +65,10 @@ def test_composition_needs_a_finite_distortion_sensitivity() -> None:
 
 
 def test_metrics_must_fit() -> None:
-    reading = deterministic_error(lambda beta: beta, metric=M, takes=HISTOGRAM_DISTANCE)
+    reading = deterministic_error(lambda beta: beta, metric=M, takes=Winf())
     with pytest.raises(InputError, match="metrics do not fit"):
         compose_accuracy(Accuracy(alpha=0, beta=1), reading, sigma=identity())
-    assert compose_accuracy(Accuracy(alpha=0, beta=1, metric=HISTOGRAM_DISTANCE), reading, sigma=identity()).beta == 1
+    assert compose_accuracy(Accuracy(alpha=0, beta=1, metric=Winf()), reading, sigma=identity()).beta == 1
 
 
 def test_losses_add_up() -> None:
@@ -88,7 +81,7 @@ def test_losses_add_up() -> None:
 
 
 def test_distances_are_no_fractions() -> None:
-    moved = Accuracy(alpha=5, beta=0, distortion=MOVE)
+    moved = Accuracy(alpha=5, beta=0, distortion=Move())
     assert compose_accuracy(moved, deterministic_error(lambda b: b, metric=M), sigma=identity()).alpha == 5
     dropping = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=M)
     with pytest.raises(InputError, match="distortion must be the same"):
@@ -103,8 +96,8 @@ def test_no_more_than_everything_is_left_out_or_lost() -> None:
     assert (found.alpha, found.gamma) == (1, 1)
     twice = compose_error(second, replace(second, gamma=0.75), sigma=identity())
     assert (twice.alpha, twice.gamma) == (1, 1)
-    moving = ErrorSensitivity(alpha=0.5, gamma=0, bound=lambda b: b, metric=M, distortion=MOVE)
-    moved = compose_accuracy(Accuracy(alpha="0.75", beta=1, distortion=MOVE), moving, sigma=identity())
+    moving = ErrorSensitivity(alpha=0.5, gamma=0, bound=lambda b: b, metric=M, distortion=Move())
+    moved = compose_accuracy(Accuracy(alpha="0.75", beta=1, distortion=Move()), moving, sigma=identity())
     assert moved.alpha == 1.25
 
 
@@ -117,7 +110,7 @@ def test_values_that_are_moved_twice_are_moved_by_both_distances() -> None:
         after = compose_accuracy(once, step, sigma=identity())
         assert (after.moved, after.beta) == (once.moved, float(width))
         once = drop_move_accuracy(after, metric=M)
-    assert (once.moved, once.beta, once.distortion) == (3.75, 0, DROP_MOVE)
+    assert (once.moved, once.beta, once.distortion) == (3.75, 0, DropMove())
     assert drop_move_accuracy(once, metric=M).moved == 3.75
 
 
@@ -191,10 +184,10 @@ def test_relaxed_distortion_sensitivity_costs_error_and_loss() -> None:
 
 def test_drop_move_turns_the_output_error_into_a_distortion() -> None:
     found = drop_move_accuracy(Accuracy(alpha="0.1", beta="2.5"), metric=M)
-    assert (found.alpha, found.beta, found.moved, found.distortion) == (0.1, 0, 2.5, DROP_MOVE)
+    assert (found.alpha, found.beta, found.moved, found.distortion) == (0.1, 0, 2.5, DropMove())
     assert "moving every value by at most 2.5" in str(found)
     exact = drop_move_accuracy(Accuracy(alpha="0.1", beta=0), metric=M)
-    assert exact.distortion == DROP and exact.moved == 0
+    assert exact.distortion == Drop() and exact.moved == 0
     assert drop_move_accuracy(Accuracy(alpha=0, beta=1, gamma="0.1"), metric=M).gamma == 0.1
 
 
@@ -248,9 +241,9 @@ def test_bad_laplace_parameters() -> None:
 def test_usefulness_is_flexible_accuracy() -> None:
     plain = useful_accuracy(beta="0.1", gamma="0.05")
     assert (plain.alpha, plain.beta, plain.gamma) == (0, 0.1, 0.05)
-    assert useful_accuracy(beta="0.1", gamma="0.05", psi=1).distortion == MOVE != plain.distortion
+    assert useful_accuracy(beta="0.1", gamma="0.05", psi=1).distortion == Move() != plain.distortion
     rotated = useful_accuracy(beta="0.1", gamma="0.05", psi="1.5")
-    assert (rotated.alpha, rotated.distortion) == (1.5, MOVE)
+    assert (rotated.alpha, rotated.distortion) == (1.5, Move())
     assert "moving every value by at most 1.5, to within 0.1, except with probability 0.05" in str(rotated)
 
 

@@ -19,17 +19,9 @@ from flexdp import Accuracy, Histogram, InputError, Privacy
 from flexdp._core.exact import float_up
 from flexdp.calculus import DistortionSensitivity, ErrorSensitivity, identity, only_at_zero
 from flexdp.calculus.privacy import Relation
-from flexdp.guarantees import (
-    DIFFERENCE,
-    DROP_MOVE,
-    HISTOGRAM_DISTANCE,
-    MOVE,
-    ONE_RECORD,
-    AddRemove,
-    Distortion,
-    OwnNeighbours,
-    Replace,
-)
+from flexdp.distances import Difference
+from flexdp.distortions import DropMove, Move, OwnDistortion, Winf
+from flexdp.guarantees import ONE_RECORD, AddRemove, OwnNeighbours, Replace
 from flexdp.mechanisms import (
     HISTOGRAMS,
     NUMBERS,
@@ -87,10 +79,10 @@ def own(
     made = Own(
         name=name,
         draw=lambda x, _: Histogram.from_counts(run(dict(x.items()))),
-        tau=lambda _setting: ErrorSensitivity(alpha=0, gamma=0, bound=bound, metric=HISTOGRAM_DISTANCE),
+        tau=lambda _setting: ErrorSensitivity(alpha=0, gamma=0, bound=bound, metric=Winf()),
         **declared,
     )
-    assert made.accuracy() == Accuracy(alpha=0, beta=beta, metric=HISTOGRAM_DISTANCE)
+    assert made.accuracy() == Accuracy(alpha=0, beta=beta, metric=Winf())
     return made
 
 
@@ -167,7 +159,7 @@ class Nibbling(Mechanism):
         share = None
         if known.records_at_least is not None and known.bars is not None:
             share = min(1.0, float_up(Fraction(known.bars, known.records_at_least)))
-        return ErrorSensitivity(alpha=share, gamma=0, bound=lambda b: b, metric=HISTOGRAM_DISTANCE, max_drop=1)
+        return ErrorSensitivity(alpha=share, gamma=0, bound=lambda b: b, metric=Winf(), max_drop=1)
 
     def records_left(self, known: Known) -> int | None:
         if known.records_at_least is None or known.bars is None:
@@ -186,7 +178,7 @@ class Hiding(Mechanism):
         return x if bits.accept(7, 10) else Histogram([], [])
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
-        return ErrorSensitivity(alpha=1, gamma=0, bound=lambda beta: beta, metric=HISTOGRAM_DISTANCE)
+        return ErrorSensitivity(alpha=1, gamma=0, bound=lambda beta: beta, metric=Winf())
 
 
 def outcome(mech: Callable[[], Any]) -> Any:
@@ -403,7 +395,7 @@ def test_noise_on_an_answer_is_not_called_a_move_of_the_values() -> None:
         relation=None,
         draw=lambda value, _: float(value > 10),
         tau=lambda _setting: ErrorSensitivity(
-            alpha=0, gamma=0, bound=lambda beta: math.inf if beta else 0.0, metric=DIFFERENCE
+            alpha=0, gamma=0, bound=lambda beta: math.inf if beta else 0.0, metric=Difference()
         ),
     )
     noisy = Laplace(CountAbove(5), sensitivity=1, epsilon=1)
@@ -412,13 +404,13 @@ def test_noise_on_an_answer_is_not_called_a_move_of_the_values() -> None:
     with pytest.raises(InputError, match="no bounded error"):
         (Bucketing(width=2, bounds=BOUNDS) >> noisy >> above).accuracy(gamma="0.05")
     found = (Bucketing(width=2, bounds=BOUNDS) >> ReadOff(Range()) >> above).accuracy()
-    assert (found.moved, found.beta, found.distortion) == (1, 0, DROP_MOVE), "records moved by 1, not by the range's 2"
+    assert (found.moved, found.beta, found.distortion) == (1, 0, DropMove()), "records moved by 1, not by the range's 2"
 
 
 def test_a_relative_error_and_noise_are_told_apart() -> None:
     mech = Bucketing(relative="0.05") >> Dropping(1, "1e-6") >> ReadOff(Max()) >> Laplace(sensitivity=1, epsilon=1)
     found = mech.accuracy(gamma="0.05")
-    assert (found.moved, found.distortion, found.relative_beta) == (0.05, DROP_MOVE, False)
+    assert (found.moved, found.distortion, found.relative_beta) == (0.05, DropMove(), False)
     assert found.beta == pytest.approx(math.log(20))
     assert "to within 2.99574" in str(found) and "5% of it away" in str(found)
 
@@ -428,14 +420,14 @@ def test_a_value_that_was_moved_across_a_bound_is_lost() -> None:
     first, second = Bucketing(width=3), Bucketing(width=2, bounds=(0, 10), outside="drop")
     assert (first >> second)(Histogram.from_values([9.5])).size == 0
     found = (first >> second).accuracy()
-    assert (found.alpha, found.moved, found.beta, found.distortion) == (0, 1.5, 1, DROP_MOVE)
+    assert (found.alpha, found.moved, found.beta, found.distortion) == (0, 1.5, 1, DropMove())
 
 
 def test_a_distortion_of_another_kind_is_not_forgotten() -> None:
     moving = replace(
         spreading(),
         tau=lambda _setting: ErrorSensitivity(
-            alpha=3, gamma=0, bound=lambda beta: beta, metric=HISTOGRAM_DISTANCE, distortion=MOVE
+            alpha=3, gamma=0, bound=lambda beta: beta, metric=Winf(), distortion=Move()
         ),
     )
     known = {"records_at_least": 1000, "bars": 2}
@@ -445,7 +437,7 @@ def test_a_distortion_of_another_kind_is_not_forgotten() -> None:
             mech.accuracy(**known)
     for mech in (two >> moving, two >> Renamed(two >> moving)):
         found = mech.accuracy(**known)
-        assert (found.alpha, found.distortion) == (3, MOVE)
+        assert (found.alpha, found.distortion) == (3, Move())
 
 
 # --- grouping ---
@@ -454,7 +446,7 @@ def test_a_distortion_of_another_kind_is_not_forgotten() -> None:
 def _steps() -> list[Mechanism]:
     a, b = OwnNeighbours("a"), OwnNeighbours("b")
     relations = [(a, b), (b, ONE_RECORD), (ONE_RECORD, a), (ONE_RECORD, AddRemove("pid", 2)), (Replace(), ONE_RECORD)]
-    swaps = Distortion("swap", fraction=False)
+    swaps = OwnDistortion("swap")
     return [
         Bucketing(width=2, bounds=BOUNDS),
         Bucketing(width=2),
@@ -478,14 +470,14 @@ def _steps() -> list[Mechanism]:
         replace(
             spreading(),
             tau=lambda _setting: ErrorSensitivity(
-                alpha=0.5, gamma=0, bound=lambda beta: 2 * beta, metric=HISTOGRAM_DISTANCE, distortion=MOVE
+                alpha=0.5, gamma=0, bound=lambda beta: 2 * beta, metric=Winf(), distortion=Move()
             ),
             sigma=DistortionSensitivity(bound=lambda alpha: 2 * alpha),
         ),
         replace(
             spreading(),
             tau=lambda _setting: ErrorSensitivity(
-                alpha=2, gamma=0, bound=lambda beta: beta, metric=HISTOGRAM_DISTANCE, distortion=swaps
+                alpha=2, gamma=0, bound=lambda beta: beta, metric=Winf(), distortion=swaps
             ),
         ),
     ]

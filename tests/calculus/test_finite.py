@@ -21,7 +21,7 @@ import flexdp
 from flexdp import Histogram, InputError, distortion_sensitivity, error_sensitivity, metric_sensitivity
 from flexdp.calculus import blends
 from flexdp.calculus.mixtures import Group, most_matched
-from flexdp.distances import Cyclic, Discrete, Weighted, lossy_winf
+from flexdp.distances import Cyclic, Equality, Weighted, lossy_winf
 from flexdp.distortions import Drop, extend
 
 Law = dict[int, Fraction]
@@ -227,7 +227,7 @@ def test_a_loss_of_the_input_is_looked_for_everywhere(most: int, gamma: str) -> 
     rough = [{**dict.fromkeys(law, Fraction(1, 2 * len(law))), (x + 1): Fraction(1, 2)} for x, law in enumerate(laws)]
     rough = [{c: chance / sum(law.values()) for c, chance in law.items()} for law in rough]
     found = error_sensitivity(
-        rough.__getitem__, laws.__getitem__, range(size), Discrete(), 0, allowed, 1, lost, output_metric=line
+        rough.__getitem__, laws.__getitem__, range(size), Equality(), 0, allowed, 1, lost, output_metric=line
     )
     worst = max(
         least_error(
@@ -334,7 +334,7 @@ def test_metric_sensitivity_is_the_largest_over_pairs_and_an_error_sensitivity(s
     assert found.value == max(winf(f(a), f(b), outer, Fraction(0)) for a, b in pairs)
     a, b = found.witness.x, found.witness.other
     assert (a, b) in pairs and winf(f(a), f(b), outer, Fraction(0)) == found.value
-    same = error_sensitivity(f, f, range(size), Discrete(), beta1=beta, metric=inner, output_metric=outer)
+    same = error_sensitivity(f, f, range(size), Equality(), beta1=beta, metric=inner, output_metric=outer)
     assert same.value == found.value
 
 
@@ -349,7 +349,7 @@ def test_the_composition_theorem_holds_as_printed(seed: int) -> None:
     alpha1, alpha2 = dice.choice([0, 1, 3]), dice.choice([0, 1, 3])
     gamma1, gamma2 = (dice.choice([Fraction(0), Fraction(1, 5), Fraction(1, 2)]) for _ in range(2))
     sigma = distortion_sensitivity(f1, range(a), first, second, alpha2, targets=range(b))
-    beta1 = error_sensitivity(m1, f1, range(a), first, alpha1, gamma1, output_metric=middle, metric=Discrete())
+    beta1 = error_sensitivity(m1, f1, range(a), first, alpha1, gamma1, output_metric=middle, metric=Equality())
     tau = error_sensitivity(
         m2, f2, range(b), second, alpha2, gamma2, beta1.value, gamma1, metric=middle, output_metric=outer
     )
@@ -361,7 +361,7 @@ def test_the_composition_theorem_holds_as_printed(seed: int) -> None:
         first,
         alpha if sigma.value < math.inf else math.inf,
         gamma2,
-        metric=Discrete(),
+        metric=Equality(),
         output_metric=outer,
     )
     if sigma.value < math.inf:
@@ -389,13 +389,13 @@ def test_relaxed_sensitivities_compose_as_chains_compose_them(seed: int) -> None
         f2, range(b), second, third, alpha2, gamma2, 1, targets=range(c), output_metric=outer
     )
     if loose.value < math.inf:
-        beta1 = error_sensitivity(m1, f1, range(a), first, alpha1, gamma1, metric=Discrete(), output_metric=middle)
+        beta1 = error_sensitivity(m1, f1, range(a), first, alpha1, gamma1, metric=Equality(), output_metric=middle)
         tau = error_sensitivity(
             m2, f2, range(b), second, alpha2, gamma2, beta1.value, gamma1, metric=middle, output_metric=outer
         )
         found = error_sensitivity(
             lambda x: push(m1(x), m2), whole, range(a), first, alpha1 + loose.value, min(gamma2 + theta, Fraction(1)),
-            metric=Discrete(), output_metric=outer,
+            metric=Equality(), output_metric=outer,
         )  # fmt: skip
         assert found.value <= tau.value + moved
     if inner.value < math.inf:
@@ -411,11 +411,11 @@ def test_relaxed_sensitivities_compose_as_chains_compose_them(seed: int) -> None
 
 def test_a_constant_mechanism_forgets_the_loss_of_its_input() -> None:
     numbers = range(5)
-    constant = error_sensitivity(lambda _x: 7, lambda _x: 7, numbers, Discrete(), beta1=1, gamma1="0.1")
+    constant = error_sensitivity(lambda _x: 7, lambda _x: 7, numbers, Equality(), beta1=1, gamma1="0.1")
     assert constant.value == 0
-    same = error_sensitivity(lambda x: x, lambda x: x, numbers, Discrete(), beta1=1, gamma1="0.1")
+    same = error_sensitivity(lambda x: x, lambda x: x, numbers, Equality(), beta1=1, gamma1="0.1")
     assert same.value == 4  # the lost tenth may lie anywhere
-    assert error_sensitivity(lambda x: x, lambda x: x, numbers, Discrete(), 0, "0.1", 1, "0.1").value == 1
+    assert error_sensitivity(lambda x: x, lambda x: x, numbers, Equality(), 0, "0.1", 1, "0.1").value == 1
     assert str(same).startswith("τ(1, 0.1) = 4: with X = ")
 
 
@@ -438,7 +438,7 @@ def test_masses_of_any_size_are_added_up_exactly(seed: int) -> None:
     tiny = Fraction(1, 2**200)
     edges = sorted({loss(bound) + more for bound in range(size) for more in (0, tiny, -tiny)})
     for gamma in dice.sample([edge for edge in edges if 0 <= edge <= 1], 4):
-        found = error_sensitivity(lambda x: laws[x], lambda x: x, range(size), Discrete(), 0, gamma, beta, lost)
+        found = error_sensitivity(lambda x: laws[x], lambda x: x, range(size), Equality(), 0, gamma, beta, lost)
         assert found.value == min(bound for bound in range(size) if loss(bound) <= gamma)
 
 
@@ -468,9 +468,9 @@ def test_functions_may_return_laws_in_several_forms() -> None:
             return forms[0](x)
 
     for form in (*forms, Mechanism()):
-        assert error_sensitivity(form, lambda x: x, range(4), Discrete(), 0, "1/4").value == 1
-        assert error_sensitivity(form, lambda x: x, range(4), Discrete(), 0, "3/4").value == 0
-        assert error_sensitivity(form, lambda x: x, range(4), Discrete(), 0, "0.7499999").value == 1
+        assert error_sensitivity(form, lambda x: x, range(4), Equality(), 0, "1/4").value == 1
+        assert error_sensitivity(form, lambda x: x, range(4), Equality(), 0, "3/4").value == 0
+        assert error_sensitivity(form, lambda x: x, range(4), Equality(), 0, "0.7499999").value == 1
 
 
 def test_ground_metrics_change_the_answer() -> None:
@@ -510,12 +510,12 @@ def test_ground_metrics_change_the_answer() -> None:
         (lambda: metric_sensitivity(random.random, range(3), 1), "f raised TypeError"),
         (lambda: metric_sensitivity(lambda _x: random.random(), range(3), 1), "draws at random at points[0] = 0"),
         (
-            lambda: distortion_sensitivity(lambda x: x, range(3), lambda a, b: (a - b) ** 2, Discrete(), 1),
+            lambda: distortion_sensitivity(lambda x: x, range(3), lambda a, b: (a - b) ** 2, Equality(), 1),
             "d1 must satisfy the triangle inequality of a quasi-metric",
         ),
-        (lambda: distortion_sensitivity(lambda x: x, range(3), Discrete(), 3, 1), "d2 must be a function"),
-        (lambda: distortion_sensitivity(lambda x: x, range(3), Discrete(), Discrete(), 1, 2), "theta must be in"),
-        (lambda: error_sensitivity(lambda x: x, lambda x: x, range(3), Discrete(), 0, 0, 0, 2), "gamma1 must be in"),
+        (lambda: distortion_sensitivity(lambda x: x, range(3), Equality(), 3, 1), "d2 must be a function"),
+        (lambda: distortion_sensitivity(lambda x: x, range(3), Equality(), Equality(), 1, 2), "theta must be in"),
+        (lambda: error_sensitivity(lambda x: x, lambda x: x, range(3), Equality(), 0, 0, 0, 2), "gamma1 must be in"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(call: Callable[[], Any], words: str) -> None:

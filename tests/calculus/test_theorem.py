@@ -25,17 +25,9 @@ from flexdp.calculus import (
     tau_on,
 )
 from flexdp.calculus.accuracy import apply_error
-from flexdp.distances import Discrete
-from flexdp.distortions import Drop, Move
-from flexdp.guarantees import (
-    DIFFERENCE,
-    HISTOGRAM_DISTANCE,
-    AddRemove,
-    AnswersWithin,
-    Distortion,
-    OwnNeighbours,
-    Replace,
-)
+from flexdp.distances import Difference, Equality
+from flexdp.distortions import Drop, Move, OwnDistortion, Winf
+from flexdp.guarantees import AddRemove, AnswersWithin, OwnNeighbours, Replace
 from flexdp.mechanisms import (
     HISTOGRAMS,
     NUMBERS,
@@ -58,7 +50,7 @@ LOSSY = Accuracy(alpha=0, beta=1, gamma="0.1")
 
 
 def error(bound: Callable[[float], float], **more: Any) -> ErrorSensitivity:
-    return ErrorSensitivity(**{"alpha": 0, "gamma": 0, "bound": bound, "metric": DIFFERENCE, **more})
+    return ErrorSensitivity(**{"alpha": 0, "gamma": 0, "bound": bound, "metric": Difference(), **more})
 
 
 def test_the_loss_of_the_input_is_the_second_argument() -> None:
@@ -85,11 +77,11 @@ def test_a_bound_that_is_not_defined_at_infinity_is_none(bound: Callable[[float]
 
 def test_lost_histograms_may_be_of_another_size() -> None:
     """A count is the same for records that were moved, whatever the distance, but not for a table that was lost."""
-    lossy = Accuracy(alpha=0, beta=1, gamma="0.1", metric=HISTOGRAM_DISTANCE)
-    counting = deterministic_error(lambda _beta: 0.0, metric=DIFFERENCE, takes=HISTOGRAM_DISTANCE)
+    lossy = Accuracy(alpha=0, beta=1, gamma="0.1", metric=Winf())
+    counting = deterministic_error(lambda _beta: 0.0, metric=Difference(), takes=Winf())
     assert compose_accuracy(lossy, counting, sigma=identity()).gamma == 0.1
     assert compose_accuracy(lossy, error(lambda _beta: 0.0), sigma=identity()).gamma == 0.1
-    constant = error(lambda _beta: 0.0, takes=HISTOGRAM_DISTANCE, lossy_bound=lambda *_: 0.0)
+    constant = error(lambda _beta: 0.0, takes=Winf(), lossy_bound=lambda *_: 0.0)
     assert compose_accuracy(lossy, constant, sigma=identity()).gamma == 0
 
 
@@ -113,9 +105,9 @@ def test_a_loss_is_not_exchanged_for_a_larger_error() -> None:
 
 def test_where_an_error_has_no_bound_it_is_a_distance_moved() -> None:
     """A mode may jump however little the values move, so the error of the histogram becomes part of the distortion."""
-    histogram = Accuracy(alpha=0.01, beta=2.5, metric=HISTOGRAM_DISTANCE)
-    jumping = error(lambda beta: math.inf if beta else 0.0, takes=HISTOGRAM_DISTANCE)
-    steady = error(lambda beta: beta, takes=HISTOGRAM_DISTANCE)
+    histogram = Accuracy(alpha=0.01, beta=2.5, metric=Winf())
+    jumping = error(lambda beta: math.inf if beta else 0.0, takes=Winf())
+    steady = error(lambda beta: beta, takes=Winf())
     found = apply_error(histogram, jumping, sigma=identity())
     assert (found.alpha, found.moved, found.beta) == (0.01, 2.5, 0)
     found = apply_error(histogram, steady, sigma=identity())
@@ -168,7 +160,7 @@ def test_a_relaxed_sigma_costs_nothing_where_nothing_is_distorted() -> None:
     with pytest.raises(InputError, match="sensitivity must be finite at the omega of a relaxed sigma"):
         jumping.accuracy()
     assert jumping.tau(Known()).bound(1) == math.inf
-    tables = Step(error(lambda b: b, metric=HISTOGRAM_DISTANCE), sigma=LOOSE, source=HISTOGRAMS, target=HISTOGRAMS,
+    tables = Step(error(lambda b: b, metric=Winf()), sigma=LOOSE, source=HISTOGRAMS, target=HISTOGRAMS,
                   keeps_bars=True)  # fmt: skip
     assert (tables >> Dropping(1, "1e-6")).accuracy(records_at_least=5400, bars=2).gamma == 0.02
     assert (Bucketing(width=5) >> tables >> ReadOff(Max())).sigma.omega == 0.5
@@ -191,9 +183,9 @@ def test_computed_sensitivities_compose() -> None:
     gap = lambda a, b: abs(a - b)  # noqa: E731
     noisy, third = (lambda x: {x: 3, min(x + 2, 9): 1}), (lambda x: {x // 3: 9, 0: 1})
     first = error_sensitivity(noisy, lambda x: x, range(10), gap, 1, "1/8")
-    tau = tau_on(third, lambda x: x // 3, range(10), gap, 1, "1/10", measured=Distortion("gap", fraction=False))
+    tau = tau_on(third, lambda x: x // 3, range(10), gap, 1, "1/10", measured=OwnDistortion("gap"))
     sigma = sigma_on(lambda x: x, range(10), gap, gap)
-    before = Accuracy(alpha=1, beta=float(first), gamma="1/8", distortion=Distortion("gap", fraction=False))
+    before = Accuracy(alpha=1, beta=float(first), gamma="1/8", distortion=OwnDistortion("gap"))
     derived = compose_accuracy(before, tau, sigma=sigma)
     assert (derived.alpha, derived.beta, derived.gamma) == (2, tau(1, 1 / 8), 0.1)
 
@@ -236,7 +228,7 @@ def test_built_in_mechanisms_declare_what_is_computed() -> None:
     with pytest.raises(InputError, match="is randomised, so its distribution is needed"):
         error_sensitivity(Dropping(1, "1e-6"), lambda x: x, full, Drop())
     with pytest.raises(InputError, match="mechanism is randomised, so its distribution"):
-        check_declared(shift, range(3), distortion=Discrete(), known=Known(gamma=Fraction(1, 10)))
+        check_declared(shift, range(3), distortion=Equality(), known=Known(gamma=Fraction(1, 10)))
 
 
 class Wrong(Mechanism):
@@ -254,7 +246,7 @@ class Wrong(Mechanism):
         return Histogram.from_counts(moved) if moved else Histogram([], [])
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
-        return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: beta + 1, metric=HISTOGRAM_DISTANCE)
+        return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: beta + 1, metric=Winf())
 
 
 def test_declarations_that_are_false_are_named_with_the_case() -> None:
@@ -266,7 +258,7 @@ def test_declarations_that_are_false_are_named_with_the_case() -> None:
     kept = next(claim for claim in found.contradictions if claim.name == "τ(0, 0)")
     assert (kept.declared, kept.computed) == (1, 9) and "X = " in kept.where
     steep = check_declared(Step(error(lambda beta: beta)), range(4), function=lambda x: x, law=lambda x: 2 * x,
-                           distortion=Discrete(), betas=[1])  # fmt: skip
+                           distortion=Equality(), betas=[1])  # fmt: skip
     assert str(steep).startswith("τ(1, 0) is declared as 1, but is 4: with X = 3 and X′ = 2")
     with pytest.raises(InputError, match="points must include inputs of which known is true"):
         check_declared(Bucketing(width=5), grid(1), known=Known(records_at_least=9))
@@ -421,9 +413,7 @@ def test_an_output_that_the_declared_error_does_not_reach_is_a_contradiction_of_
 def test_buckets_that_cannot_be_taken_apart_are_not_checked() -> None:
     large = [Histogram.from_counts({1: 300}), Histogram.from_counts({1: 15, 4: 15})]
     assert "keeps_bars" not in {claim.name for claim in check_declared(Keeping(), large).claims}
-    undeclared = check_declared(
-        Step(error(lambda b: b, metric=HISTOGRAM_DISTANCE), source=HISTOGRAMS, target=HISTOGRAMS), grid(2)
-    )
+    undeclared = check_declared(Step(error(lambda b: b, metric=Winf()), source=HISTOGRAMS, target=HISTOGRAMS), grid(2))
     assert "keeps_bars" not in {claim.name for claim in undeclared.claims}
     undefined = check_declared(Keeping(), grid(2)[1:], function=lambda x: Histogram(x.keys - x.keys[0] + 1, x.counts),
                                law=lambda x: Histogram(x.keys - x.keys[0] + 1, x.counts))  # fmt: skip
@@ -441,13 +431,11 @@ def test_the_metric_of_histograms_is_the_distance_that_guarantees_use() -> None:
             xs, ys = ([key for key, count in z.items() for _ in range(count)] for z in (x, y))
             apart = max((abs(a - b) for a, b in zip(xs, ys, strict=True)), default=0) if x.size == y.size else math.inf
             assert HISTOGRAMS.metric(x, y) == apart
-    assert HISTOGRAMS.metric == HISTOGRAM_DISTANCE and str(HISTOGRAMS) == "histograms (W∞ between equal sizes)"
+    assert HISTOGRAMS.metric == Winf() and str(HISTOGRAMS) == "histograms (W∞ between equal sizes)"
     chain = Bucketing(width=5, bounds=(0, 10)) >> Keeping()
     told = chain.accuracy()
     assert all(told.metric(x, chain(x)) <= told.beta for x in tables)
     assert chain.source.metric is chain.target.metric is HISTOGRAMS.metric
-    with pytest.raises(InputError, match=r"HISTOGRAMS\.metric that of histograms"):
-        HISTOGRAM_DISTANCE(tables[0], tables[1])
 
 
 # --- bounds at numbers that are no doubles ---
@@ -464,7 +452,7 @@ def test_a_bound_at_a_fraction_is_compared_outward(alpha: str) -> None:
         (lambda a: a - 1e-14, False),
         (lambda a: 0.0 if a < 0.05 else a / 2, False),
     ):
-        step = Step(error(lambda b: b, metric=HISTOGRAM_DISTANCE), sigma=DistortionSensitivity(bound=bound),
+        step = Step(error(lambda b: b, metric=Winf()), sigma=DistortionSensitivity(bound=bound),
                     source=HISTOGRAMS, target=HISTOGRAMS)  # fmt: skip
         found = check_declared(step, tables, alphas=[alpha])
         wrong = {claim.name for claim in found.contradictions if claim.name.startswith("σ")}
@@ -477,6 +465,6 @@ def test_bounds_of_errors_at_fractions_are_compared_outward() -> None:
     apart = lambda a, b: abs(a - b) * third  # noqa: E731
     for bound, holds in ((lambda b: b, True), (lambda b: b * (1 - 1e-14), False)):
         step = Step(error(bound), moves=bound)
-        found = check_declared(step, range(4), distortion=Discrete(), betas=["1/3", "2/3"], metric=apart,
+        found = check_declared(step, range(4), distortion=Equality(), betas=["1/3", "2/3"], metric=apart,
                                output_metric=apart)  # fmt: skip
         assert bool(found) is holds and len(found.claims) >= 4, found

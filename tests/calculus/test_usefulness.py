@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from flexdp import InputError
 from flexdp.calculus import Perturbed, perturbation, perturbed_accuracy, useful_accuracy
 from flexdp.distances import Weighted, lossy_winf
-from flexdp.guarantees import MOVE
+from flexdp.distortions import Move
 
 ENDS = [Fraction(k, 2) for k in range(-8, 9)]
 
@@ -63,7 +63,7 @@ def test_data_may_not_change() -> None:
 
 def test_the_other_forms_are_special_cases() -> None:
     assert useful_accuracy(beta=1, gamma="0.1").alpha == perturbed_accuracy(beta=1, gamma="0.1", psi=0).alpha == 0
-    assert useful_accuracy(beta=1, gamma="0.1", psi=2).distortion == MOVE
+    assert useful_accuracy(beta=1, gamma="0.1", psi=2).distortion == Move()
     for bad in ({"psi": -1}, {"gamma": 2}, {"distance": 3}):
         with pytest.raises(InputError, match=next(iter(bad)).replace("psi", "alpha")):
             perturbed_accuracy(**{"beta": 1, "gamma": 0, "psi": 1, **bad})  # type: ignore[arg-type]

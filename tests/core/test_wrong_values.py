@@ -43,8 +43,10 @@ from flexdp import (
     report,
     statistics,
 )
+from flexdp.distances import Difference
+from flexdp.distortions import Drop
 from flexdp.errors import BudgetError, DataError
-from flexdp.guarantees import DIFFERENCE, DROP, ONE_RECORD
+from flexdp.guarantees import ONE_RECORD
 from flexdp.histogram import KeyedHistogram
 
 DEEP = os.environ.get("FLEXDP_DEEP") == "1"
@@ -189,10 +191,10 @@ EACH = flexdp.release(TABLE, ["x", "y"], **RIGHT, width=1, separately=True)
 COUNTS = np.array([30, 20, 0, 5])
 ACCURACY = flexdp.Accuracy(alpha=0.1, beta=1)
 PRIVACY = flexdp.Privacy(epsilon=1, delta=0)
-ERROR = calculus.deterministic_error(lambda beta: beta, metric=DIFFERENCE)
+ERROR = calculus.deterministic_error(lambda beta: beta, metric=Difference())
 DROPS = noise.DropNoise(1, 1e-6)
 DROPPING = mechanisms.Dropping(1, 1e-6)
-DISCRETE, NEAR = distances.Discrete(), guarantees.AnswersWithin(1)
+DISCRETE, NEAR = distances.Equality(), guarantees.AnswersWithin(1)
 BUCKETING = mechanisms.Bucketing(width=1, bounds=(0, 9))
 PLAN = flexdp.plan(epsilon=1, delta=1e-6, records_about=1000, buckets=10)
 ASKED = {"statistic": statistics.Max(), **RIGHT, "empty": "zero", "ties": "smallest"}
@@ -483,16 +485,16 @@ def theory() -> dict[str, Call]:
     """Histograms, noise, guarantees, distances and mechanisms."""
     numbers = none("takes", "max_drop")
     accuracy = {"alpha": 0.1, "beta": 1, "gamma": 0, "relative": False, "max_drop": 3, "moved": 0, "unit": ""}
-    words = {"distortion": DROP, "metric": DIFFERENCE, "counted": "record", "place": "each bucket"}
+    words = {"distortion": Drop(), "metric": Difference(), "counted": "record", "place": "each bucket"}
     buckets = {"width": 1, "bounds": (0, 9), "outside": "clamp", "kind": "number", "dimensions": 1}
     unit = {"unit": "record", "max_buckets_per_unit": 1}
     proof = {"weights": DROPS.weights, "bits": DROPS.bits, "growth": (3, 2)}
     measured = {"histogram": BARS, "outputs": [1, 2], "statistic": statistics.Max()}
     reach = {"distortion": distortions.Drop(), **none("distance", "domain", "candidates")}
     curve = measure.accuracy_curve(BARS, [1, 2], statistics.Max(), [0.1], [0])
-    flags = {"distortion": DROP, "scales": False, "merges": False, "lossy_bound": None}
+    flags = {"distortion": Drop(), "scales": False, "merges": False, "lossy_bound": None}
     computed = {"f": lambda x: x, "points": [1, 2], "output_metric": None}
-    naming = {"named": DIFFERENCE, "measured": DROP, "targets": (), "metric": None}
+    naming = {"named": Difference(), "measured": Drop(), "targets": (), "metric": None}
     lost = {"alpha2": 0, "gamma2": 0, "beta1": 0, "gamma1": 0}
     checking = none("function", "law", "distortion", "output_distortion", "metric", "output_metric", "known")
     found = {
@@ -559,7 +561,7 @@ def theory() -> dict[str, Call]:
         "Mechanism.from_json": Call(mechanisms.Mechanism.from_json, {"document": DROPPING.to_json(), "own": ()}),
         "Emptiness": Call(mechanisms.Emptiness, RIGHT),
         "Laplace": Call(mechanisms.Laplace, {"statistic": statistics.Max(), "sensitivity": 1, "epsilon": 1}),
-        "ReadOff": Call(mechanisms.ReadOff, {"statistic": statistics.Max(), "dimensions": 1, "metric": DIFFERENCE}),
+        "ReadOff": Call(mechanisms.ReadOff, {"statistic": statistics.Max(), "dimensions": 1, "metric": Difference()}),
         "STLap": Call(
             mechanisms.STLap, {"tau": 0.1, "epsilon": 1, "records_at_least": 1000, "bars": 3, "dimensions": 1}
         ),
@@ -579,9 +581,12 @@ def theory() -> dict[str, Call]:
             calculus.compose_error, {"first": ERROR, "second": ERROR, "sigma": calculus.identity(), "sensitivity": None}
         ),
         "deterministic_error": Call(
-            calculus.deterministic_error, {"sensitivity": float, "metric": DIFFERENCE, "takes": None, "scales": False}
+            calculus.deterministic_error,
+            {"sensitivity": float, "metric": Difference(), "takes": None, "scales": False},
         ),
-        "drop_move_accuracy": Call(calculus.drop_move_accuracy, {"first": ACCURACY, "metric": DIFFERENCE, "eta": None}),
+        "drop_move_accuracy": Call(
+            calculus.drop_move_accuracy, {"first": ACCURACY, "metric": Difference(), "eta": None}
+        ),
         "bijection": Call(calculus.bijection, {"bound": float}),
         "laplace_accuracy": Call(calculus.laplace_accuracy, {"sensitivity": 1, "epsilon": 1, "gamma": 0.1}),
         "post_process": Call(calculus.post_process, {"privacy": PRIVACY}),
@@ -603,8 +608,8 @@ def theory() -> dict[str, Call]:
         "Condition": Call(
             guarantees.Condition, {"records_at_least": 10, "buckets_at_most": 2, "rows_are_records": True}
         ),
-        "Distortion": Call(guarantees.Distortion, {"name": "d", "eta": None, "fraction": True, "measure": None}),
-        "Metric": Call(guarantees.Metric, {"name": "m", "distance": None}),
+        "OwnDistortion": Call(distortions.OwnDistortion, {"name": "d", "measure": None, "fraction": True}),
+        "OwnMetric": Call(distances.OwnMetric, {"name": "m", "distance": None}),
         "relax": Call(calculus.relax, {"sigma": calculus.identity(), "theta": 0, "omega": 0}),
         "useful_accuracy": Call(calculus.useful_accuracy, {"beta": 1, "gamma": 0, "psi": 0}),
         "perturbed_accuracy": Call(calculus.perturbed_accuracy, {"beta": 1, "gamma": 0, "psi": 0, **none("distance")}),
@@ -612,7 +617,7 @@ def theory() -> dict[str, Call]:
         "DistortionSensitivity": Call(calculus.DistortionSensitivity, {"bound": float, "theta": 0.0, "omega": 0.0}),
         "ErrorSensitivity": Call(
             calculus.ErrorSensitivity,
-            {"alpha": 0.0, "gamma": 0.0, "bound": float, "metric": DIFFERENCE, **numbers, **flags},
+            {"alpha": 0.0, "gamma": 0.0, "bound": float, "metric": Difference(), **numbers, **flags},
         ),
     }
     for distortion in (distortions.Drop(), distortions.Move(), distortions.DropMove(1)):
@@ -821,7 +826,7 @@ def test_no_public_callable_is_forgotten(tmp_path: Path) -> None:
             public = getattr(found, name)
             if not callable(public) or (isinstance(public, type) and issubclass(public, BaseException)):
                 continue
-            if isinstance(public, guarantees.Metric | guarantees.Distortion):  # constants that can be called
+            if isinstance(public, distances.Metric | distortions.Distortion):  # constants that can be called
                 continue
             if not inspect.signature(public).parameters or name in RESULTS | INNER:
                 continue

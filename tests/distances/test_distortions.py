@@ -173,7 +173,7 @@ def test_many_bars_compiled() -> None:
     assert sum(count for _, count in DropMove(1).witness(x, y).dropped) == x.size - y.size  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("eta", [0, -1, "0", math.nan, math.inf, None, True])
+@pytest.mark.parametrize("eta", [0, -1, "0", math.nan, math.inf, True])
 def test_eta_must_be_positive(eta: Any) -> None:
     with pytest.raises(InputError, match="eta"):
         DropMove(eta)

@@ -20,11 +20,12 @@ from flexdp.calculus.sensitivities import ErrorSensitivity
 from flexdp.distances import (
     Chebyshev,
     Cyclic,
-    Discrete,
+    Difference,
     EditDistance,
+    Equality,
     Euclidean,
-    GroundMetric,
     Manhattan,
+    Metric,
     Product,
     Spherical,
     Weighted,
@@ -33,21 +34,20 @@ from flexdp.distances import (
     lossy_winf,
     total_variation,
 )
-from flexdp.distortions import Drop, DropMove, Move, extend
-from flexdp.guarantees import DIFFERENCE, DROP, DROP_MOVE, MOVE, Distortion, Metric
+from flexdp.distortions import Drop, DropMove, Move, OwnDistortion, extend
 
 few = settings(max_examples=100 if os.environ.get("FLEXDP_DEEP") == "1" else 15)
-SPACES: list[tuple[GroundMetric, st.SearchStrategy[Any]]] = [
+SPACES: list[tuple[Metric, st.SearchStrategy[Any]]] = [
     (Cyclic(24), st.integers(-50, 50)),
     (Cyclic("2.5"), st.fractions(-9, 9, max_denominator=8)),
     (Spherical(), st.tuples(st.integers(-90, 90), st.integers(-180, 180))),
     (Manhattan(), st.tuples(st.integers(-5, 5), st.integers(-5, 5))),
     (Chebyshev(), st.tuples(st.integers(-5, 5), st.integers(-5, 5))),
     (Euclidean(), st.tuples(st.integers(-5, 5), st.integers(-5, 5))),
-    (Discrete(), st.sampled_from("abc")),
+    (Equality(), st.sampled_from("abc")),
     (EditDistance(), st.text("ab", max_size=4)),
     (Product([Cyclic(12), EditDistance()]), st.tuples(st.integers(0, 11), st.text("ab", max_size=3))),
-    (Product([Cyclic(12), Discrete()], "max"), st.tuples(st.integers(0, 11), st.sampled_from("ab"))),
+    (Product([Cyclic(12), Equality()], "max"), st.tuples(st.integers(0, 11), st.sampled_from("ab"))),
     (Product([Manhattan(), Cyclic(5)], "euclidean"), st.tuples(st.integers(0, 4), st.integers(0, 4))),
 ]
 
@@ -55,7 +55,7 @@ SPACES: list[tuple[GroundMetric, st.SearchStrategy[Any]]] = [
 @pytest.mark.parametrize(("metric", "points"), SPACES, ids=[str(metric) for metric, _ in SPACES])
 @few
 @given(data=st.data())
-def test_each_is_a_metric(metric: GroundMetric, points: st.SearchStrategy[Any], data: st.DataObject) -> None:
+def test_each_is_a_metric(metric: Metric, points: st.SearchStrategy[Any], data: st.DataObject) -> None:
     a, b, c = (data.draw(points) for _ in range(3))
     assert metric(a, a) == 0
     assert metric(a, b) == pytest.approx(metric(b, a), abs=1e-12) and metric(a, b) >= 0
@@ -104,7 +104,7 @@ def least_move(x: tuple[Any, ...], y: tuple[Any, ...], metric: Callable[[Any, An
 @few
 @given(data=st.data())
 def test_moving_by_any_metric_is_the_best_assignment(
-    metric: GroundMetric, points: st.SearchStrategy[Any], data: st.DataObject
+    metric: Metric, points: st.SearchStrategy[Any], data: st.DataObject
 ) -> None:
     x = tuple(data.draw(st.lists(points, min_size=1, max_size=4)))
     y = tuple(data.draw(st.lists(points, min_size=1, max_size=4)))
@@ -161,7 +161,7 @@ def test_any_quasi_metric_extends_to_any_points() -> None:
     assert extend(later, 3, Weighted([3, 4], [1, 1])).value == 1
     assert extend(EditDistance(), "cat", [("cut", 1), ("cot", 2)]).value == 1
     assert extend(Manhattan(), (0, 0), {(1, 2): 1}).value == 3
-    found = extend(Discrete(), {"a": "1/2", "b": "1/2"}, {"a": 1})
+    found = extend(Equality(), {"a": "1/2", "b": "1/2"}, {"a": 1})
     assert found.value == 1 and found.coupling.completed().loss == 0
     for wrong, words in (
         (lambda a, b: (a - b) ** 2, r"triangle inequality of a quasi-metric: from p\[0\] to q\[0\]"),
@@ -211,7 +211,7 @@ def swaps(x: Any, y: Any) -> float:
 
 def test_guarantees_take_a_distortion_or_metric_of_one_s_own() -> None:
     own = Accuracy(alpha=3, beta=0, distortion=swaps)
-    assert own.distortion == Distortion("swaps", fraction=False) and own.distortion("ab", "ba") == 2
+    assert own.distortion == OwnDistortion("swaps") and own.distortion("ab", "ba") == 2
     assert str(own) == "Exact after a distortion (swaps) of at most 3."
 
     class Turned:
@@ -220,36 +220,36 @@ def test_guarantees_take_a_distortion_or_metric_of_one_s_own() -> None:
         def __call__(self, x: Any, y: Any) -> float:
             return float(x != y)
 
-    assert Accuracy(alpha="0.5", beta=0, distortion=Turned()).distortion == Distortion("Turned")
+    assert Accuracy(alpha="0.5", beta=0, distortion=Turned()).distortion == OwnDistortion("Turned", fraction=True)
     with pytest.raises(InputError, match=r"alpha must be in \[0, 1\]"):
         Accuracy(alpha=3, beta=0, distortion=Turned())
     with pytest.raises(InputError, match="distortion must have a name"):
         Accuracy(alpha=3, beta=0, distortion=lambda x, y: 0.0)  # noqa: ARG005
     hours = Accuracy(alpha=0, beta=1, metric=Cyclic(24))
-    assert hours.metric == Metric("cyclic distance (period 24)") and hours.metric(23, 1) == 2
+    assert hours.metric == Cyclic(24) != Cyclic(12) and hours.metric(23, 1) == 2
     late = Accuracy(alpha=2, beta=0, distortion=Move(Cyclic(24)))
     assert str(late) == "Exact after a distortion (move by cyclic distance (period 24)) of at most 2."
-    assert late.distortion == Move(Cyclic("24")).named != MOVE
+    assert late.distortion == Move(Cyclic("24")) != Move()
     x, y = Histogram.from_values([23]), Histogram.from_values([1])
-    assert late.distortion(x, y) == 2 and Move(Cyclic(24)).named(x, y) == 2
-    both = DropMove("0.1", Cyclic(24)).named
-    assert both.eta == Fraction(1, 10) and both != DropMove("0.2", Cyclic(24)).named and both(x, y) == 0.2
-    dropping = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=DIFFERENCE, distortion=DROP)
+    assert late.distortion(x, y) == 2 and Move(Cyclic(24))(x, y) == 2
+    both = DropMove("0.1", Cyclic(24))
+    assert both.eta == Fraction(1, 10) and both != DropMove("0.2", Cyclic(24)) and both(x, y) == 0.2
+    dropping = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=Difference(), distortion=Drop())
     priced = Accuracy(alpha="0.3", beta=0, distortion=DropMove("0.1", Cyclic(24)))
     assert compose_accuracy(priced, dropping, sigma=identity()).alpha == pytest.approx(0.4)
-    assert Move("cityblock") == Move("cityblock") and Drop().named == DROP
+    assert Move("cityblock") == Move("cityblock") and Drop() == Drop()
 
 
 def test_the_distortion_as_one_number() -> None:
-    told_apart = drop_move_accuracy(Accuracy(alpha="0.02", beta="2.5"), metric=DIFFERENCE)
+    told_apart = drop_move_accuracy(Accuracy(alpha="0.02", beta="2.5"), metric=Difference())
     one = told_apart.priced("0.1")
-    assert one == drop_move_accuracy(Accuracy(alpha="0.02", beta="2.5"), metric=DIFFERENCE, eta="0.1")
-    assert (told_apart.distortion, one.distortion.eta, one.alpha, one.moved) == (DROP_MOVE, Fraction(1, 10), 0.27, 0)
-    assert Accuracy(alpha=2, beta=0, distortion=MOVE).priced("0.1").alpha == 0.2
+    assert one == drop_move_accuracy(Accuracy(alpha="0.02", beta="2.5"), metric=Difference(), eta="0.1")
+    assert (told_apart.distortion, one.distortion, one.alpha, one.moved) == (DropMove(), DropMove("0.1"), 0.27, 0)
+    assert Accuracy(alpha=2, beta=0, distortion=Move()).priced("0.1").alpha == 0.2
     assert Accuracy(alpha="0.25", beta=1).priced(5).alpha == 0.25  # nothing is moved; the error stays an error
     for wrong in (
         Accuracy(alpha=None, beta=0, max_drop=3),
-        Accuracy(alpha="0.1", beta=0, moved="0.05", relative=True, distortion=DROP_MOVE),
+        Accuracy(alpha="0.1", beta=0, moved="0.05", relative=True, distortion=DropMove()),
         Accuracy(alpha=3, beta=0, distortion=swaps),
     ):
         with pytest.raises(InputError, match="eta needs a known fraction"):

@@ -17,8 +17,8 @@ from flexdp import Histogram
 from flexdp.distances import (
     Chebyshev,
     Cyclic,
-    Discrete,
     EditDistance,
+    Equality,
     Manhattan,
     Weighted,
     lossy_w1,
@@ -48,7 +48,7 @@ def distances(draw: random.Random) -> Iterator[tuple[str, Any]]:
         for name, metric in (("", None), ("taxi", Manhattan()), ("king", Chebyshev()), ("cdist", "chebyshev")):
             yield f"{trial} plane {name}", [f(*points, gamma, metric).value for f in (lossy_winf, lossy_w1)]
         words = [[draw.choice(["cat", "cut", "cute", "dog", "do"]) for _ in range(4)] for _ in "pq"]
-        for name, metric in (("edit", EditDistance()), ("equal", Discrete())):
+        for name, metric in (("edit", EditDistance()), ("equal", Equality())):
             yield f"{trial} words {name}", [f(*words, gamma, metric).value for f in (lossy_winf, lossy_w1)]
         thirds = [Weighted(list(each), [Fraction(v, 7) for v in each.values()]) for each in (p, q)]
         yield f"{trial} weighted", lossy_winf(*thirds, gamma).value

@@ -18,10 +18,10 @@ import flexdp
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "src" / "flexdp"
 ROOMS = [  # imports point upwards only: a room may import those above it
-    "version", "errors", "_core", "guarantees", "histogram", "divergence", "distribution", "buckets",
-    "distances", "distortions", "calculus", "noise", "statistics", "mechanisms", "measure", "simulation",
-    "accounting", "sharp", "tables", "_release", "planning", "report", "audit", "baselines", "experiments",
-    "web", "cli", "__main__", "__init__",
+    "version", "errors", "_core", "histogram", "divergence", "distribution", "buckets",
+    "distances", "distortions", "guarantees", "calculus", "noise", "statistics", "mechanisms", "measure",
+    "simulation", "accounting", "sharp", "tables", "_release", "planning", "report", "audit", "baselines",
+    "experiments", "web", "cli", "__main__", "__init__",
 ]  # fmt: skip
 ENGINES = {
     "duckdb": {"tables.engines.duckdb.session", "tables.files.columnar"},

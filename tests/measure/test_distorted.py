@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flexdp import Histogram, InputError, guarantees
+from flexdp import Histogram, InputError
 from flexdp.distances import Cyclic, EditDistance, Weighted
 from flexdp.distortions import Drop, DropMove, Move
-from flexdp.guarantees import DROP, MOVE
 from flexdp.measure import accuracy_curve, flexible_error
 from flexdp.statistics import (
     IQR,
@@ -108,10 +107,10 @@ def test_dropping_is_drop_move_in_which_moving_is_dear() -> None:
         assert flexible_error(histogram, outputs, statistic, "0.01", distortion=Drop()).tolist() == dropped.tolist()
         near = flexible_error(histogram, outputs, statistic, "0.01", distortion=DropMove(10**9))
         assert np.allclose(near, dropped, atol=1e-9), statistic
-        named = flexible_error(histogram, outputs, statistic, "0.01", distortion=DROP)
+        named = flexible_error(histogram, outputs, statistic, "0.01", distortion=Drop())
         assert named.tolist() == dropped.tolist()
-    priced = guarantees.Distortion("drop-move", eta="0.005")
-    for constant, own in ((MOVE, Move()), (priced, DropMove("0.005"))):
+    priced = DropMove("0.005")
+    for constant, own in ((Move(), Move()), (priced, DropMove("0.005"))):
         found = flexible_error(histogram, outputs, Max(), "0.02", distortion=constant)
         assert found.tolist() == flexible_error(histogram, outputs, Max(), "0.02", distortion=own).tolist()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -12,25 +13,9 @@ from hypothesis import strategies as st
 
 from flexdp import Accuracy, Histogram, InputError, Privacy
 from flexdp.calculus import ErrorSensitivity, compose_accuracy, deterministic_error, drop_move_accuracy, identity
-from flexdp.distances import lossy_winf
-from flexdp.distortions import Drop, DropMove, Move, extend
-from flexdp.guarantees import (
-    DIFFERENCE,
-    DROP,
-    DROP_MOVE,
-    EQUALITY,
-    HAUSDORFF,
-    MOVE,
-    AddRemove,
-    AnswersWithin,
-    Condition,
-    Distortion,
-    Metric,
-    Neighbours,
-    OwnNeighbours,
-    Replace,
-    percent_text,
-)
+from flexdp.distances import Difference, Equality, Hausdorff, OwnMetric, lossy_winf
+from flexdp.distortions import Drop, DropMove, Move, OwnDistortion, extend
+from flexdp.guarantees import AddRemove, AnswersWithin, Condition, Neighbours, OwnNeighbours, Replace, percent_text
 
 tiny = st.fractions(Fraction(1, 10**12), Fraction(999, 1000))
 
@@ -124,44 +109,46 @@ def test_conditions_are_the_stricter_of_both() -> None:
             Condition(**wrong)  # type: ignore[arg-type]
 
 
-def test_the_distortions_that_compute_name_those_of_guarantees() -> None:
-    for computing, named in ((Drop(), DROP), (Move(), MOVE), (DropMove("0.1"), Distortion("drop-move", eta="0.1"))):
-        assert computing.named == named
-        assert Accuracy(alpha="0.1", beta=0, distortion=computing).distortion == named
-    assert Distortion("drop-move", eta=1) != DROP_MOVE != Distortion("drop-move", eta=2)
-    with pytest.raises(InputError, match="eta is for the distortion 'drop-move' alone"):
-        Distortion("drop", eta=1)
+def test_the_value_that_computes_is_the_value_that_is_promised() -> None:
+    x, y = Histogram.from_values([1, 2, 3, 9]), Histogram.from_values([1, 2, 3])
+    for measure, apart in ((Drop(), 0.25), (Move(), math.inf), (DropMove("0.1"), 0.25)):
+        found = Accuracy(alpha="0.1", beta=0, distortion=measure)
+        assert found.distortion is measure and found.distortion(x, y) == apart
+    assert DropMove(1) != DropMove() != DropMove(2) and len({Drop(), Drop(), Move(), DropMove(1)}) == 3
+    with pytest.raises(InputError, match="eta must be given"):
+        DropMove()(x, y)
 
 
 def test_a_distortion_of_one_s_own_is_named_and_used() -> None:
-    swaps = Distortion("swap", fraction=False, measure=lambda x, y: float(abs(x.size - y.size)))
+    swaps = OwnDistortion("swap", lambda x, y: float(abs(x.size - y.size)))
     x, y = Histogram.from_values([1, 2, 3]), Histogram.from_values([1])
     assert swaps(x, y) == 2 == extend(swaps, x, y).value  # type: ignore[arg-type]
     first = Accuracy(alpha=3, beta=1, distortion=swaps)
     assert str(first) == "Exact after a distortion (swap) of at most 3, to within 1."
-    own = ErrorSensitivity(alpha=2, gamma=0, bound=lambda b: b, metric=DIFFERENCE, distortion=swaps)
+    own = ErrorSensitivity(alpha=2, gamma=0, bound=lambda b: b, metric=Difference(), distortion=swaps)
     assert compose_accuracy(first, own, sigma=identity()).alpha == 5, "distances add up beyond 1"
-    drop = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=DIFFERENCE)
+    drop = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=Difference())
     with pytest.raises(InputError, match="'swap' and 'drop' have no sum"):
         compose_accuracy(first, drop, sigma=identity())
     with pytest.raises(InputError, match="alpha must be in"):
-        Accuracy(alpha=3, beta=1, distortion=Distortion("share"))
+        Accuracy(alpha=3, beta=1, distortion=OwnDistortion("share", fraction=True))
     with pytest.raises(InputError, match="measure was not given"):
-        DROP(x, y)
+        OwnDistortion("swap")(x, y)
 
 
 def test_a_metric_of_one_s_own_is_named_and_used() -> None:
-    angle = Metric("angle", distance=lambda a, b: min(abs(a - b), 360 - abs(a - b)))
+    angle = OwnMetric("angle", lambda a, b: min(abs(a - b), 360 - abs(a - b)))
     assert lossy_winf([350.0], [10.0], metric=angle).value == 20
     turn = deterministic_error(lambda beta: beta, metric=angle)
     found = compose_accuracy(Accuracy(alpha=0, beta=1), turn, sigma=identity())
-    assert found.metric == Metric("angle")
+    assert found.metric == OwnMetric("angle")
     with pytest.raises(InputError, match="metrics do not fit"):
-        wanted = deterministic_error(lambda beta: beta, metric=DIFFERENCE, takes=HAUSDORFF)
+        wanted = deterministic_error(lambda beta: beta, metric=Difference(), takes=Hausdorff())
         compose_accuracy(found, wanted, sigma=identity())
     with pytest.raises(InputError, match="distance was not given"):
-        HAUSDORFF({1}, {2})
-    assert DIFFERENCE(3, 5) == 2 and EQUALITY("a", "b") == 1 and EQUALITY(1, 1) == 0
+        OwnMetric("angle")(1, 2)
+    assert Hausdorff()({1}, {2, 5}) == 4
+    assert Difference()(3, 5) == 2 and Equality()("a", "b") == 1 and Equality()(1, 1) == 0
 
 
 @given(
@@ -172,20 +159,18 @@ def test_a_metric_of_one_s_own_is_named_and_used() -> None:
 def test_a_price_of_moving_gives_the_theorem_s_one_number(alpha: Fraction, beta: Fraction, eta: Fraction) -> None:
     """(α + ηβ, 0, γ) with respect to drop-move at η; dropping alone costs the same at every price."""
     first = Accuracy(alpha=alpha, beta=beta, gamma="0.1")
-    found = drop_move_accuracy(first, metric=EQUALITY, eta=eta)
+    found = drop_move_accuracy(first, metric=Equality(), eta=eta)
     assert (found.beta, found.moved, found.gamma) == (0, 0, 0.1)
-    assert found.distortion == Distortion("drop-move", eta=eta) == DropMove(eta).named
+    assert found.distortion == DropMove(eta)
     assert found.alpha is not None and alpha + eta * beta <= Fraction(found.alpha)
     assert Fraction(found.alpha) <= (alpha + eta * beta) * (1 + Fraction(1, 10**14))
-    drop = ErrorSensitivity(alpha=0.25, gamma=0, bound=lambda b: b, metric=EQUALITY)
+    drop = ErrorSensitivity(alpha=0.25, gamma=0, bound=lambda b: b, metric=Equality())
     more = compose_accuracy(found, drop, sigma=identity())
-    assert more.distortion == (found.distortion if found.alpha else DROP)
+    assert more.distortion == (found.distortion if found.alpha else Drop())
     assert more.alpha == pytest.approx(float(alpha + eta * beta) + 0.25)
     if found.alpha:
-        every = Accuracy(alpha="0.1", beta=0, moved=1, distortion=DROP_MOVE)
-        priced = ErrorSensitivity(
-            alpha=0.1, gamma=0, bound=lambda b: b, metric=EQUALITY, distortion=Distortion("drop-move", eta=eta)
-        )
+        every = Accuracy(alpha="0.1", beta=0, moved=1, distortion=DropMove())
+        priced = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=Equality(), distortion=DropMove(eta))
         with pytest.raises(InputError, match="must be the same throughout"):
             compose_accuracy(every, priced, sigma=identity())
 
@@ -195,5 +180,5 @@ def test_the_price_of_moving_is_that_of_the_computed_distortion() -> None:
     x = Histogram.from_values([0.2, 3.1, 4.9, 9.0])
     y = Histogram.from_values([1.0, 3.0, 5.0])
     for eta in ("0.01", "0.1", "2"):
-        told = drop_move_accuracy(Accuracy(alpha="0.25", beta=1), metric=EQUALITY, eta=eta).alpha
+        told = drop_move_accuracy(Accuracy(alpha="0.25", beta=1), metric=Equality(), eta=eta).alpha
         assert told is not None and DropMove(eta)(x, y) <= told

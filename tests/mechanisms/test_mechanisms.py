@@ -20,18 +20,9 @@ from flexdp import Histogram, InputError
 from flexdp._core.exact import root_up
 from flexdp.buckets.parse import make_buckets, make_grid
 from flexdp.calculus import DistortionSensitivity, identity, relax
-from flexdp.guarantees import (
-    DIFFERENCE,
-    DROP,
-    DROP_MOVE,
-    EQUALITY,
-    HAUSDORFF,
-    HISTOGRAM_DISTANCE,
-    AddRemove,
-    AnswersWithin,
-    Condition,
-    Metric,
-)
+from flexdp.distances import Difference, Equality, Hausdorff, OwnMetric
+from flexdp.distortions import Drop, DropMove, Winf
+from flexdp.guarantees import AddRemove, AnswersWithin, Condition
 from flexdp.measure import flexible_error
 from flexdp.mechanisms import (
     BucketHistogram,
@@ -97,7 +88,8 @@ def test_the_pipeline_of_the_readme() -> None:
 @pytest.mark.parametrize(
     ("statistic", "beta", "metric"),
     [(Max(), 2.5, None), (Min(), 2.5, None), (Range(), 5, None), (Median(), 2.5, None), (Quantile("0.9"), 2.5, None),
-     (Support(), 2.5, HAUSDORFF), (Mean(), 2.5, None), (Std(), 2.5, None), (IQR(), 5, None), (KthLargest(3), 2.5, None),
+     (Support(), 2.5, Hausdorff()), (Mean(), 2.5, None), (Std(), 2.5, None), (IQR(), 5, None),
+     (KthLargest(3), 2.5, None),
      (TrimmedMean("0.1"), 2.5, None), (Variance(120), 2.5 * 117.5, None), (InterpolatedQuantile("0.5"), 2.5, None)],
 )  # fmt: skip
 def test_bounded_statistics_carry_their_sensitivity(statistic: object, beta: float, metric: str | None) -> None:
@@ -110,9 +102,9 @@ def test_bounded_statistics_carry_their_sensitivity(statistic: object, beta: flo
 @pytest.mark.parametrize("statistic", [Mode(), MaxAtLeast(500), Top(3), Distinct(), CountAbove(50), Sum()])
 def test_unbounded_statistics_carry_the_drop_move_guarantee(statistic: object) -> None:
     found = pipeline(statistic).accuracy(records_at_least=10**6)
-    assert (found.beta, found.moved, found.distortion) == (0, 2.5, DROP_MOVE)
+    assert (found.beta, found.moved, found.distortion) == (0, 2.5, DropMove())
     without = (Dropping(epsilon=1, delta="1e-6") >> ReadOff(statistic)).accuracy(records_at_least=10**6, bars=10)  # type: ignore[arg-type]
-    assert (without.beta, without.moved, without.distortion) == (0, 0, DROP)
+    assert (without.beta, without.moved, without.distortion) == (0, 0, Drop())
 
 
 @settings(max_examples=60, deadline=None)
@@ -201,7 +193,7 @@ def test_grouping_does_not_matter(statistic: object, buckets: dict[str, object])
 def test_noise_is_not_forgotten_where_the_statistic_jumps() -> None:
     noisy = Laplace(CountAbove(50), sensitivity=1, epsilon=1)
     found = (Bucketing(width=5) >> noisy).accuracy(gamma="0.05")
-    assert (found.moved, found.distortion) == (2.5, DROP_MOVE)
+    assert (found.moved, found.distortion) == (2.5, DropMove())
     assert found.beta == pytest.approx(math.log(20)) and found.gamma == 0.05
     assert "to within 2.99574" in str(found)
     counted = (Dropping(1, "1e-6") >> Laplace(Count(), sensitivity=1, epsilon=1)).accuracy(
@@ -241,7 +233,7 @@ def test_relative_errors_are_not_mixed() -> None:
         assert (found.beta, found.relative, found.moved) == (0.05, True, 0)
     for statistic in (Range(), Mean(), Std(), IQR(), Variance(100)):
         found = (relative >> ReadOff(statistic)).accuracy()
-        assert (found.beta, found.moved, found.distortion) == (0, 0.05, DROP_MOVE)
+        assert (found.beta, found.moved, found.distortion) == (0, 0.05, DropMove())
     both = (Bucketing(relative="0.05") >> Bucketing(relative="0.1")).accuracy()
     assert both.beta == pytest.approx(0.05 + 0.1 + 0.005) and both.relative
 
@@ -323,7 +315,7 @@ def test_dates_are_bucketed_as_days() -> None:
 
 def test_two_bucketings_add_their_errors() -> None:
     found = (Bucketing(width=2) >> Bucketing(width=5)).accuracy()
-    assert (found.alpha, found.beta, found.metric) == (0, 3.5, HISTOGRAM_DISTANCE)
+    assert (found.alpha, found.beta, found.metric) == (0, 3.5, Winf())
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
@@ -579,14 +571,14 @@ def test_any_function_is_read_off_with_the_drop_move_guarantee() -> None:
     bucketed = Bucketing(width=5, bounds=(0, 120)) >> Dropping(epsilon=1, delta="1e-6")
     plain = bucketed >> ReadOff(spread)
     told = plain.accuracy(records_at_least=64_800)
-    assert (told.alpha, told.beta, told.moved, told.distortion) == (0.01, 0, 2.5, DROP_MOVE)
+    assert (told.alpha, told.beta, told.moved, told.distortion) == (0.01, 0, 2.5, DropMove())
     assert plain(Histogram([3, 88], [500, 500])) == (2.5, 87.5)
     assert repr(ReadOff(spread)) == "ReadOff(spread)" and ReadOff(spread) == ReadOff(spread)
     exact = (Dropping(epsilon=1, delta="1e-6") >> ReadOff(spread)).accuracy()
-    assert (exact.beta, exact.moved, exact.metric) == (0, 0, EQUALITY)
-    angle = Metric("angle")
+    assert (exact.beta, exact.moved, exact.metric) == (0, 0, Equality())
+    angle = OwnMetric("angle")
     assert (bucketed >> ReadOff(spread, metric=angle)).accuracy().metric == angle
-    assert (Dropping(1, "1e-6") >> ReadOff(len, metric=DIFFERENCE) >> Laplace(sensitivity=1, epsilon=1)).name
+    assert (Dropping(1, "1e-6") >> ReadOff(len, metric=Difference()) >> Laplace(sensitivity=1, epsilon=1)).name
     wider = ReadOff(Range(), metric=angle)
     assert (wider.target.metric, wider.tau(Known()).bound(1.0), (bucketed >> wider).accuracy().beta) == (
         angle,
@@ -600,7 +592,7 @@ def test_any_function_is_read_off_with_the_drop_move_guarantee() -> None:
             ReadOff(bad)  # type: ignore[arg-type]
     assert ReadOff(spread).metric_sensitivity(0.0) == math.inf and ReadOff(Range()).metric_sensitivity(1.0) == 2.0
     named = ReadOff(spread, metric=turned)
-    assert named.target.metric == Metric("turned") and named.target.metric(350, 20) == 30
+    assert named.target.metric == OwnMetric("turned") and named.target.metric(350, 20) == 30
     with pytest.raises(InputError, match="metric must be a Metric"):
         ReadOff(spread, metric=3)  # type: ignore[arg-type]
 

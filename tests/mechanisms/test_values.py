@@ -22,7 +22,8 @@ import flexdp.mechanisms
 import flexdp.statistics
 from flexdp import Histogram, InputError, Release
 from flexdp.calculus import ErrorSensitivity, of_group, of_unit, total
-from flexdp.guarantees import HISTOGRAM_DISTANCE, AddRemove, Privacy
+from flexdp.distortions import Winf
+from flexdp.guarantees import AddRemove, Privacy
 from flexdp.histogram import KeyedHistogram
 from flexdp.mechanisms import (
     HISTOGRAMS,
@@ -232,7 +233,7 @@ class Scaled(Mechanism):
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
         factor = float(self.factor)
-        return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: factor * beta, metric=HISTOGRAM_DISTANCE)
+        return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: factor * beta, metric=Winf())
 
 
 class Unwritable(Scaled):

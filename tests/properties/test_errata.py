@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from flexdp import Accuracy, Histogram, InputError
 from flexdp.calculus import compose_accuracy, deterministic_error, identity
-from flexdp.distances import Weighted, hausdorff, lossy_winf, total_variation
+from flexdp.distances import OwnMetric, Weighted, hausdorff, lossy_winf, total_variation
 from flexdp.distortions import Drop, DropMove, Move
-from flexdp.guarantees import Metric
 from flexdp.mechanisms import BucketHistogram, Bucketing, Dropping, STLap
 from flexdp.noise import DropNoise
 from flexdp.planning import regime
@@ -437,7 +436,7 @@ def test_total_variation_couples_on_the_diagonal() -> None:
 
 def test_the_input_error_is_what_the_sensitivity_is_taken_at() -> None:
     """τ^{0,0}(β, 0) = Δ_f(β): the first argument is the input error."""
-    error = deterministic_error(lambda beta: 3 * beta, metric=Metric("m"))
+    error = deterministic_error(lambda beta: 3 * beta, metric=OwnMetric("m"))
     found = compose_accuracy(Accuracy(alpha=0, beta=2), error, sigma=identity())
     assert (found.beta, found.gamma) == (6, 0)
 

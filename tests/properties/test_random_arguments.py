@@ -295,7 +295,7 @@ def test_statistics(statistic: Any, data: Any, alpha: Any, outputs: Any) -> None
 
 @MANY
 @given(HISTOGRAM, HISTOGRAM, st.one_of(some(0, "0.1", 0.999), NONSENSE),
-       st.one_of(some(None, "euclidean", distances.Discrete(), distances.Cyclic(5), distances.Manhattan()), NONSENSE),
+       st.one_of(some(None, "euclidean", distances.Equality(), distances.Cyclic(5), distances.Manhattan()), NONSENSE),
        st.one_of(some([0.0, 1.0], np.ones((2, 2))), NONSENSE))  # fmt: skip
 def test_distances_and_distortions(one: Any, two: Any, loss: Any, metric: Any, other: Any) -> None:
     p, q = histogram_of(one), histogram_of(two)

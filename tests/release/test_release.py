@@ -30,7 +30,8 @@ from flexdp import DataError, InputError, Release
 from flexdp._release.api import prepare
 from flexdp._release.claims import BeyondShare
 from flexdp.accounting.budget import Budget
-from flexdp.guarantees import DIFFERENCE, DROP_MOVE, Metric
+from flexdp.distances import Difference, OwnMetric
+from flexdp.distortions import DropMove
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.noise import DropNoise
 from flexdp.statistics import Max, Min, Range
@@ -665,7 +666,7 @@ def test_fit_learns_from_the_release_alone() -> None:
     fitted = released.fit(original)
     assert sorted(fitted.value.cluster_centers_.ravel()) == [12.5, 92.5]
     assert not hasattr(original, "cluster_centers_")
-    assert (fitted.accuracy.beta, fitted.accuracy.moved, fitted.accuracy.distortion) == (0, 2.5, DROP_MOVE)
+    assert (fitted.accuracy.beta, fitted.accuracy.moved, fitted.accuracy.distortion) == (0, 2.5, DropMove())
     assert (
         "Fit of KMeans" in fitted.statement and "moved to the middle of its bucket, by at most 2.5;" in fitted.statement
     )
@@ -684,8 +685,8 @@ def test_releases_take_their_guarantees_from_the_pipeline() -> None:
     assert released.privacy == released.mechanism.privacy
     promised = released.mechanism.accuracy(records_at_least=1500)
     assert promised.alpha is not None and promised.beta == 2.5
-    assert released.max().accuracy.metric == DIFFERENCE
-    assert released.mode().accuracy.distortion == DROP_MOVE
+    assert released.max().accuracy.metric == Difference()
+    assert released.mode().accuracy.distortion == DropMove()
 
 
 def test_a_release_can_be_pickled_after_it_was_asked() -> None:
@@ -753,7 +754,7 @@ def test_apply_takes_values_that_are_no_numbers() -> None:
     def direction(histogram: Histogram) -> tuple[float, float]:
         return (float(histogram.keys[0]), float(histogram.keys[-1]))
 
-    angle = Metric("angle")
+    angle = OwnMetric("angle")
     turned = released.apply(direction, sensitivity=2, metric=angle)
     assert turned.value == (2.5, 12.5)
     assert (turned.accuracy.beta, turned.accuracy.moved, turned.accuracy.metric) == (5.0, 0, angle)

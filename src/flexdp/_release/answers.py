@@ -43,8 +43,9 @@ from flexdp.calculus.loss import (
     shortfall,
     together,
 )
+from flexdp.distances import Difference, Metric
 from flexdp.errors import InputError, P
-from flexdp.guarantees import DIFFERENCE, Accuracy, Metric
+from flexdp.guarantees import Accuracy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.drop import DropNoise
@@ -464,7 +465,7 @@ class Reader:
             return Reading(question=Counts(), value={}, empty=True)
         if not debias:
             histogram = self._histogram_accuracy(self.partition.count)
-            accuracy = None if histogram is None else drop_move_accuracy(histogram, metric=DIFFERENCE)
+            accuracy = None if histogram is None else drop_move_accuracy(histogram, metric=Difference())
             value: dict[Any, Any] = dict(self.centres.items())
             return Reading(
                 question=Counts(), value=value, accuracy=accuracy, index=self.index.keys, tallies=self.tallies
@@ -479,7 +480,9 @@ class Reader:
         value = {key: records + float(mean) for key, records in self.centres.items()}
         return Reading(question=Counts(mean), value=value, index=self.index.keys)
 
-    def function(self, name: str, work: Work, moves: Callable[[float], float], metric: Metric = DIFFERENCE) -> Reading:
+    def function(
+        self, name: str, work: Work, moves: Callable[[float], float], metric: Metric = Difference()
+    ) -> Reading:
         """Any function of the released histogram: with the error its sensitivity allows, or the drop-move guarantee."""
         if not len(self.index):
             return Reading(question=Applied(name), value=None, empty=True)

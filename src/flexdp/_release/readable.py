@@ -19,9 +19,9 @@ from flexdp._release.asked_sentences import Telling
 from flexdp._release.asking import word_of
 from flexdp._release.moments import Moment, moment
 from flexdp._release.sentences import Words
+from flexdp.distances import Difference, Metric
+from flexdp.distances.metrics import metric_given
 from flexdp.errors import InputError, P, Phrase
-from flexdp.guarantees import DIFFERENCE, Metric
-from flexdp.guarantees.measures import metric_given
 from flexdp.histogram import Histogram
 from flexdp.statistics import (
     IQR,
@@ -291,7 +291,7 @@ class Readable(ABC):
         function: Callable[[Histogram], Any],
         *,
         sensitivity: Number | Callable[[float], float] | None = None,
-        metric: Metric | Callable[[Any, Any], float] = DIFFERENCE,
+        metric: Metric | Callable[[Any, Any], float] = Difference(),
         name: str | None = None,
     ) -> Answer:
         """Return any function of the released histogram.

@@ -15,8 +15,10 @@ from flexdp.calculus.sensitivities import (
     relaxed_cost,
     sigma_given,
 )
+from flexdp.distances import Metric
+from flexdp.distortions import Distortion, Drop, DropMove, Move
 from flexdp.errors import InputError, P
-from flexdp.guarantees import DROP, DROP_MOVE, MOVE, Accuracy, Distortion, Metric
+from flexdp.guarantees import Accuracy
 
 __all__ = [
     "apply_error",
@@ -78,11 +80,11 @@ def compose_accuracy(
     Examples
     --------
     >>> from flexdp.calculus import deterministic_error, identity
-    >>> from flexdp.guarantees import DIFFERENCE
-    >>> doubled = deterministic_error(lambda beta: 2 * beta, metric=DIFFERENCE)
+    >>> from flexdp.distances import Difference
+    >>> doubled = deterministic_error(lambda beta: 2 * beta, metric=Difference())
     >>> print(compose_accuracy(Accuracy(alpha=.02, beta=2.5), doubled, sigma=identity()))
     Exact after leaving out at most 2% of the records, to within 5.
-    >>> constant = deterministic_error(lambda beta: 0.0, metric=DIFFERENCE)
+    >>> constant = deterministic_error(lambda beta: 0.0, metric=Difference())
     >>> compose_accuracy(Accuracy(alpha=0, beta=1, gamma=.1), constant, sigma=identity()).gamma
     0.0
     """
@@ -165,8 +167,8 @@ def compose_error(
     Examples
     --------
     >>> from flexdp.calculus import deterministic_error, identity
-    >>> from flexdp.guarantees import DIFFERENCE
-    >>> doubled = deterministic_error(lambda beta: 2 * beta, metric=DIFFERENCE)
+    >>> from flexdp.distances import Difference
+    >>> doubled = deterministic_error(lambda beta: 2 * beta, metric=Difference())
     >>> compose_error(doubled, doubled, sigma=identity()).bound(1.0)
     4.0
     """
@@ -242,10 +244,10 @@ def drop_move_accuracy(first: Accuracy, *, metric: Metric, eta: Number | None = 
 
     Examples
     --------
-    >>> from flexdp.guarantees import EQUALITY
-    >>> print(drop_move_accuracy(Accuracy(alpha=.02, beta=2.5), metric=EQUALITY))
+    >>> from flexdp.distances import Equality
+    >>> print(drop_move_accuracy(Accuracy(alpha=.02, beta=2.5), metric=Equality()))
     Exact after leaving out at most 2% of the records and moving every value by at most 2.5.
-    >>> print(drop_move_accuracy(Accuracy(alpha=.02, beta=2.5), metric=EQUALITY, eta="0.1"))
+    >>> print(drop_move_accuracy(Accuracy(alpha=.02, beta=2.5), metric=Equality(), eta="0.1"))
     Exact after a distortion (drop-move (η = 0.1)) of at most 0.27.
     """
     first = _accuracy("first", first)
@@ -260,12 +262,12 @@ def drop_move_accuracy(first: Accuracy, *, metric: Metric, eta: Number | None = 
         max_drop=first.max_drop,
         moved=moved,
         unit=first.unit,
-        distortion=DROP_MOVE if moved else first.distortion,
+        distortion=DropMove() if moved else first.distortion,
         metric=metric,
     )
     if eta is None:
         return found
-    if found.relative or found.distortion not in (DROP, DROP_MOVE):
+    if found.relative or found.distortion not in (Drop(), DropMove()):
         raise InputError(
             "eta", "needs a known fraction left out and an absolute distance moved", remedy="Leave it out."
         )
@@ -327,7 +329,7 @@ def useful_accuracy(*, beta: Number, gamma: Number, psi: Number = 0) -> Accuracy
     """
     if exact("psi", psi) == 0:
         return Accuracy(alpha=0, beta=beta, gamma=gamma)
-    return Accuracy(alpha=psi, beta=beta, gamma=gamma, distortion=MOVE)
+    return Accuracy(alpha=psi, beta=beta, gamma=gamma, distortion=Move())
 
 
 def _accuracy(name: str, value: object) -> Accuracy:
@@ -350,12 +352,10 @@ def _distortion(first: Accuracy | ErrorSensitivity, second: ErrorSensitivity) ->
     if first.alpha == 0 and not moved:
         return second.distortion
     for one, other in ((first.distortion, second.distortion), (second.distortion, first.distortion)):
-        if (
-            one == DROP and other.name.startswith(DROP_MOVE.name) and not moved
-        ):  # what is dropped is so at any price of moving
+        if one == Drop() and isinstance(other, DropMove) and not moved:  # what is dropped is so at any price of moving
             return other
-    if {first.distortion, second.distortion} == {DROP, DROP_MOVE}:
-        return DROP_MOVE
+    if {first.distortion, second.distortion} == {Drop(), DropMove()}:
+        return DropMove()
     raise InputError(
         "distortion",
         f"must be the same throughout: {str(first.distortion)!r} and {str(second.distortion)!r} have no sum",

@@ -92,13 +92,13 @@ def error_sensitivity(
 
     Examples
     --------
-    >>> from flexdp.distances import Discrete
+    >>> from flexdp.distances import Equality
     >>> noisy = lambda x: {x: "0.9", x + 3: "0.1"}
-    >>> print(error_sensitivity(noisy, lambda x: x, range(5), Discrete(), beta1=1))
+    >>> print(error_sensitivity(noisy, lambda x: x, range(5), Equality(), beta1=1))
     τ(1, 0) = 4: with X = 1 and X′ = 0 the best Y is 0.
-    >>> error_sensitivity(noisy, lambda x: x, range(5), Discrete(), gamma2="0.1", beta1=1).value
+    >>> error_sensitivity(noisy, lambda x: x, range(5), Equality(), gamma2="0.1", beta1=1).value
     1
-    >>> error_sensitivity(lambda _: 7, lambda _: 7, range(5), Discrete(), beta1=1, gamma1="0.1").value
+    >>> error_sensitivity(lambda _: 7, lambda _: 7, range(5), Equality(), beta1=1, gamma1="0.1").value
     0
     """
     setting = Setting(

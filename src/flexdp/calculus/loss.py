@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from flexdp._core.enclosure import least
 from flexdp._core.exact import Number
-from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy
+from flexdp.distortions import Winf
+from flexdp.guarantees import Accuracy
 from flexdp.histogram import LARGEST_COUNT
 
 __all__ = [
@@ -321,4 +322,4 @@ def histogram_accuracy(
     >>> print(histogram_accuracy(alpha=None, beta="2.5", max_drop=27))
     Exact after leaving out at most 27 records from each bucket, to within 2.5.
     """
-    return Accuracy(alpha=alpha, beta=beta, relative=relative, max_drop=max_drop, unit=unit, metric=HISTOGRAM_DISTANCE)
+    return Accuracy(alpha=alpha, beta=beta, relative=relative, max_drop=max_drop, unit=unit, metric=Winf())

@@ -10,8 +10,8 @@ from flexdp.calculus.finite import distortion_sensitivity
 from flexdp.calculus.finite_error import error_sensitivity
 from flexdp.calculus.laws import Points, points_given
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity
-from flexdp.guarantees import DIFFERENCE, DROP, Metric
-from flexdp.guarantees.measures import Measured, distortion_given
+from flexdp.distances import Difference, Metric
+from flexdp.distortions import Distortion, Drop, distortion_given
 
 __all__ = ["sigma_on", "tau_on"]
 
@@ -71,8 +71,8 @@ def tau_on(
     targets: Points = (),
     metric: Any = None,
     output_metric: Any = None,
-    named: Metric = DIFFERENCE,
-    measured: Measured = DROP,
+    named: Metric = Difference(),
+    measured: Distortion = Drop(),
 ) -> ErrorSensitivity:
     """Return τ_{M,f}^{α₂,γ₂} of a finite space as composition takes it, with its second argument.
 
@@ -94,8 +94,8 @@ def tau_on(
     --------
     >>> from flexdp import Accuracy
     >>> from flexdp.calculus import compose_accuracy, identity
-    >>> from flexdp.distances import Discrete
-    >>> parity = tau_on(lambda x: x % 2, lambda x: x % 2, range(9), Discrete())
+    >>> from flexdp.distances import Equality
+    >>> parity = tau_on(lambda x: x % 2, lambda x: x % 2, range(9), Equality())
     >>> print(compose_accuracy(Accuracy(alpha=0, beta=2, gamma=.1), parity, sigma=identity()))
     Exact after leaving out at most 0% of the records, to within 1.
     """

@@ -10,9 +10,10 @@ from typing import TypeAlias
 from flexdp._core.domains import BETA, flag, function, integer
 from flexdp._core.exact import Number, exact, float_up
 from flexdp._core.text import plain_scalar, safe_repr
+from flexdp.distances import Metric
+from flexdp.distances.metrics import metric_given
+from flexdp.distortions import Distortion, Drop, Winf, distortion_given
 from flexdp.errors import InputError, P
-from flexdp.guarantees import DROP, HISTOGRAM_DISTANCE, Distortion, Metric
-from flexdp.guarantees.measures import distortion_given, metric_given
 
 __all__ = [
     "DistortionSensitivity",
@@ -90,10 +91,10 @@ class ErrorSensitivity:
 
     Examples
     --------
-    >>> from flexdp.guarantees import DIFFERENCE
-    >>> ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: 2 * beta, metric=DIFFERENCE).bound(1.5)
+    >>> from flexdp.distances import Difference
+    >>> ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: 2 * beta, metric=Difference()).bound(1.5)
     3.0
-    >>> clipped = ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: min(beta, 10), metric=DIFFERENCE)
+    >>> clipped = ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: min(beta, 10), metric=Difference())
     >>> clipped(1.5), clipped(1.5, 0.1)
     (1.5, 10.0)
     """
@@ -104,7 +105,7 @@ class ErrorSensitivity:
     metric: Metric
     takes: Metric | None = None
     max_drop: int | None = None
-    distortion: Distortion = DROP
+    distortion: Distortion = Drop()
     scales: bool = False
     relative: bool = False
     merges: bool = False
@@ -146,7 +147,7 @@ class ErrorSensitivity:
         if self.lossy_bound is not None:
             return float(self.lossy_bound(beta, gamma))
         # Lost mass may be anywhere, so the bound for any two inputs serves; but lost histograms may be of another size.
-        return math.inf if self.takes == HISTOGRAM_DISTANCE else _at_infinity(self.bound)
+        return math.inf if self.takes == Winf() else _at_infinity(self.bound)
 
 
 def _at_infinity(bound: MetricSensitivity) -> float:
@@ -189,8 +190,8 @@ def deterministic_error(
 
     Examples
     --------
-    >>> from flexdp.guarantees import DIFFERENCE
-    >>> deterministic_error(lambda beta: 2 * beta, metric=DIFFERENCE).bound(1.5)
+    >>> from flexdp.distances import Difference
+    >>> deterministic_error(lambda beta: 2 * beta, metric=Difference()).bound(1.5)
     3.0
     """
     return ErrorSensitivity(alpha=0.0, gamma=0.0, bound=sensitivity, metric=metric, takes=takes, scales=scales)
@@ -314,7 +315,7 @@ def after_loss(beta: float, gamma: float, metric: Metric, second: ErrorSensitivi
     found = second(beta, gamma)
     if second.lossy_bound is not None:
         return None if math.isinf(found) else found
-    if metric == HISTOGRAM_DISTANCE or found > second.bound(beta) or math.isinf(found):
+    if metric == Winf() or found > second.bound(beta) or math.isinf(found):
         return None
     return found
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from flexdp._core.domains import function
 from flexdp._core.exact import Number
-from flexdp.guarantees import Accuracy, Distortion
+from flexdp.distortions import Distortion, OwnDistortion
+from flexdp.guarantees import Accuracy
 
 __all__ = ["Perturbed", "perturbation", "perturbed_accuracy"]
 
@@ -65,7 +66,7 @@ def perturbation(distance: Callable[[Any, Any], float] | None = None) -> Distort
     def measure(here: Perturbed, there: Perturbed) -> float:
         return float(own(here.by, there.by)) if here.data == there.data else math.inf
 
-    return Distortion("perturbation", fraction=False, measure=measure)
+    return OwnDistortion("perturbation", measure)
 
 
 def perturbed_accuracy(

@@ -15,29 +15,34 @@ from flexdp.distances.lossy import lossy_w1, lossy_winf, total_variation
 from flexdp.distances.metrics import (
     Chebyshev,
     Cyclic,
-    Discrete,
+    Difference,
     EditDistance,
+    Equality,
     Euclidean,
-    GroundMetric,
     Manhattan,
+    Metric,
+    OwnMetric,
     Product,
     Spherical,
 )
-from flexdp.distances.problem import Metric
-from flexdp.distances.sets import Farthest, hausdorff
+from flexdp.distances.problem import MetricLike
+from flexdp.distances.sets import Farthest, Hausdorff, hausdorff
 
 __all__ = [
     "Chebyshev",
     "Completed",
     "Coupling",
     "Cyclic",
-    "Discrete",
+    "Difference",
     "EditDistance",
+    "Equality",
     "Euclidean",
     "Farthest",
-    "GroundMetric",
+    "Hausdorff",
     "Manhattan",
     "Metric",
+    "MetricLike",
+    "OwnMetric",
     "Product",
     "Spherical",
     "Transport",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp.distances.axioms import Amount, amount, check_axioms, distances_between, labels_of, sample
-from flexdp.distances.metrics import GroundMetric
+from flexdp.distances.metrics import Metric
 from flexdp.errors import InputError
 
 __all__ = ["called", "checked_costs", "ranked"]
@@ -35,7 +35,7 @@ def called(
     labels = labels_of(names[0], len(here), quoted=False), labels_of(names[1], len(there), quoted=False)
     cost = distances_between("metric", metric, here, there, labels)
     _doubles(cost, labels)
-    if isinstance(metric, GroundMetric):
+    if isinstance(metric, Metric):
         return cost
     places = sample(len(here) + len(there), _MOST_CHECKED)
     points = [here[i] if i < len(here) else there[i - len(here)] for i in places]

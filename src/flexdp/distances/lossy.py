@@ -17,7 +17,7 @@ from flexdp.distances import transport as _transport
 from flexdp.distances.coupling import Coupling, Transport
 from flexdp.distances.inputs import Scaled, scaled
 from flexdp.distances.line import Pieces
-from flexdp.distances.problem import Metric, Problem, make_problem, ordered
+from flexdp.distances.problem import MetricLike, Problem, make_problem, ordered
 
 __all__ = ["THETA", "lossy_w1", "lossy_winf", "total_variation"]
 
@@ -25,7 +25,7 @@ __all__ = ["THETA", "lossy_w1", "lossy_winf", "total_variation"]
 THETA = replace(GAMMA, name="theta")
 
 
-def lossy_winf(p: Any, q: Any, gamma: Number = 0, metric: Metric = None) -> Transport:
+def lossy_winf(p: Any, q: Any, gamma: Number = 0, metric: MetricLike = None) -> Transport:
     """Compute the lossy ∞-Wasserstein distance W∞_γ(P, Q).
 
     It is the least b such that all but a fraction γ of the mass can be moved from P to Q by at most b (paper, Def.
@@ -68,7 +68,7 @@ def lossy_winf(p: Any, q: Any, gamma: Number = 0, metric: Metric = None) -> Tran
     return Transport(found.value, problem.plan(found.pieces, scale.total))
 
 
-def lossy_w1(p: Any, q: Any, theta: Number = 0, metric: Metric = None) -> Transport:
+def lossy_w1(p: Any, q: Any, theta: Number = 0, metric: MetricLike = None) -> Transport:
     """Compute the lossy average Wasserstein distance W_θ(P, Q).
 
     It is the least Σ mass·distance over couplings that ignore a fraction θ of the mass on either side (paper, Def.

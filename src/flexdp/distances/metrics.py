@@ -1,57 +1,70 @@
-"""Ground metrics by name: on a circle, on a sphere, in space, between texts, and products of them.
+"""Metrics as values: of answers, and of the points of data (on a circle, on a sphere, in space, between texts).
 
-Each is a frozen value: a function of two points that can be passed as ``metric`` wherever one is taken. Distances are
-exact (integers or Fractions) where the points are and the formula allows it.
+Each is a frozen value: a function of two points that can be passed as ``metric`` wherever one is taken, and that a
+guarantee holds. Distances are exact (integers or Fractions) where the points are and the formula allows it.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, Literal
 
-from flexdp._core.domains import Domain, choice, elements, function, text
-from flexdp._core.exact import Number, number_text
+from flexdp._core.domains import Domain, attribute, choice, elements, function, text
+from flexdp._core.exact import number_text
+from flexdp._core.fields import Exact, Taken, Value, maybe, param
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.errors import InputError
 
 __all__ = [
-    "Chebyshev",
-    "Cyclic",
-    "Discrete",
-    "EditDistance",
-    "Euclidean",
-    "GroundMetric",
-    "Manhattan",
-    "Product",
-    "Spherical",
-]
+    "Chebyshev", "Cyclic", "Difference", "EditDistance", "Equality", "Euclidean", "Manhattan", "Metric", "OwnMetric",
+    "Product", "Spherical", "metric_given", "name_of", "short_name",
+]  # fmt: skip
 
 
 _PERIOD = Domain(name="period", low=Fraction(0), remedy="Give the length of the circle, for example 24 for hours.")
 _RADIUS = Domain(name="radius", low=Fraction(0), remedy="Give the radius of the sphere, for example 6371 kilometres.")
 
 
-class GroundMetric(ABC):
-    """A metric by name: a function of two points.
+def short_name(example: str) -> Callable[[str, Any], str]:
+    """Check a name that somebody gives to a metric or distortion."""
 
-    Any function of two points serves as a metric; these have a name that guarantees can print and compare.
+    def check(parameter: str, name: Any) -> str:
+        given = text(parameter, name, example)
+        if not given.strip():
+            raise InputError(parameter, "must not be empty", remedy=f"Give a short name, for example {example}.")
+        return given
+
+    return check
+
+
+def _two_answers(name: str, value: Any) -> Callable[[Any, Any], Any]:
+    return function(name, value, "two answers")
+
+
+class Metric(Value, ABC):
+    """A metric by name: a function of two points, and the measure of β in a guarantee.
+
+    Any function of two points serves as a metric; these are values that guarantees print, compare and evaluate. Your
+    own is a subclass with ``name`` and ``_between``, or a function under a name, :class:`OwnMetric`.
 
     Examples
     --------
-    >>> isinstance(Manhattan(), GroundMetric), Manhattan().name
+    >>> isinstance(Manhattan(), Metric), Manhattan().name
     (True, 'Manhattan distance')
     """
-
-    __slots__ = ()
 
     @property
     @abstractmethod
     def name(self) -> str:
         """Name in guarantees and messages."""
+
+    @property
+    def computes(self) -> bool:
+        """True if distances can be computed, and not only promised."""
+        return True
 
     @abstractmethod
     def _between(self, a: Any, b: Any) -> Any: ...
@@ -75,8 +88,7 @@ class GroundMetric(ABC):
         return self.name
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Cyclic(GroundMetric):
+class Cyclic(Metric):
     """Distance on a circle: hours of a day, days of a week, directions.
 
     Parameters
@@ -90,10 +102,7 @@ class Cyclic(GroundMetric):
     (3, 30.0)
     """
 
-    period: Fraction
-
-    def __init__(self, period: Number) -> None:
-        object.__setattr__(self, "period", _PERIOD.check(period))
+    period: Exact = param(_PERIOD)
 
     @property
     def name(self) -> str:
@@ -107,8 +116,7 @@ class Cyclic(GroundMetric):
         return _whole(min(around, period - around))
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Spherical(GroundMetric):
+class Spherical(Metric):
     """Great-circle distance between points given as (latitude, longitude) in degrees.
 
     Parameters
@@ -122,10 +130,7 @@ class Spherical(GroundMetric):
     339
     """
 
-    radius: Fraction
-
-    def __init__(self, radius: Number = 1) -> None:
-        object.__setattr__(self, "radius", _RADIUS.check(radius))
+    radius: Exact = param(_RADIUS, default=Fraction(1))
 
     @property
     def name(self) -> str:
@@ -143,8 +148,7 @@ class Spherical(GroundMetric):
         return float(self.radius) * math.atan2(math.hypot(east, north), along)
 
 
-@dataclass(frozen=True, slots=True)
-class Manhattan(GroundMetric):
+class Manhattan(Metric):
     """Sum of the absolute differences of the coordinates; the absolute difference of two numbers.
 
     Examples
@@ -162,8 +166,7 @@ class Manhattan(GroundMetric):
         return sum(_gaps(a, b))
 
 
-@dataclass(frozen=True, slots=True)
-class Chebyshev(GroundMetric):
+class Chebyshev(Metric):
     """Largest absolute difference of a coordinate.
 
     Examples
@@ -181,8 +184,7 @@ class Chebyshev(GroundMetric):
         return max(_gaps(a, b), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class Euclidean(GroundMetric):
+class Euclidean(Metric):
     """Length of the straight line between two points; the absolute difference of two numbers.
 
     Examples
@@ -201,27 +203,74 @@ class Euclidean(GroundMetric):
         return gaps[0] if len(gaps) == 1 else math.hypot(*map(float, gaps))
 
 
-@dataclass(frozen=True, slots=True)
-class Discrete(GroundMetric):
+class Equality(Metric):
     """0 between equal points and 1 between others, whatever they are.
 
     Examples
     --------
-    >>> Discrete()("a", "b"), Discrete()("a", "a")
+    >>> Equality()("a", "b"), Equality()("a", "a")
     (1, 0)
     """
 
     @property
     def name(self) -> str:
         """Name in guarantees and messages."""
-        return "discrete distance"
+        return "equality"
 
     def _between(self, a: Any, b: Any) -> int:
         return 0 if a == b else 1
 
 
-@dataclass(frozen=True, slots=True)
-class EditDistance(GroundMetric):
+class Difference(Metric):
+    """Absolute difference of two numbers.
+
+    Examples
+    --------
+    >>> Difference()(3, 5)
+    2
+    """
+
+    @property
+    def name(self) -> str:
+        """Name in guarantees and messages."""
+        return "absolute difference"
+
+    def _between(self, a: Any, b: Any) -> Any:
+        return abs(a - b)
+
+
+class OwnMetric(Metric):
+    """A metric of your own under a name, by which guarantees are compared.
+
+    Parameters
+    ----------
+    name
+        Name of the metric. Two metrics are the same if their names are.
+    distance
+        Function of two answers that computes it; without one the metric can be promised but not measured.
+
+    Examples
+    --------
+    >>> angle = OwnMetric("angle", lambda a, b: min(abs(a - b), 360 - abs(a - b)))
+    >>> angle == OwnMetric("angle"), angle(350, 20)
+    (True, 30)
+    """
+
+    name: str = param(short_name("'angle'"), default="metric", bare=True)
+    distance: Callable[[Any, Any], Any] | None = param(maybe(_two_answers), default=None, compare=False)
+
+    @property
+    def computes(self) -> bool:
+        """True if the metric was given with the function that computes it."""
+        return self.distance is not None
+
+    def _between(self, a: Any, b: Any) -> Any:
+        if self.distance is None:
+            raise InputError("distance", f"was not given for the metric {self.name!r}")
+        return self.distance(a, b)
+
+
+class EditDistance(Metric):
     """Least number of letters to insert, delete or replace to turn one text into the other (Levenshtein).
 
     Examples
@@ -246,8 +295,18 @@ class EditDistance(GroundMetric):
         return before[-1]
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Product(GroundMetric):
+def _listed(name: str, metrics: Any) -> tuple[Callable[[Any, Any], Any], ...]:
+    listed = elements(metrics)
+    if not listed:
+        raise InputError(name, "must be a list of metrics, one per coordinate", given=safe_repr(metrics))
+    return tuple(function(name, each, "two points") for each in listed)
+
+
+def _combination(name: str, word: Any) -> str:
+    return choice(name, word, ("sum", "max", "euclidean"))
+
+
+class Product(Metric):
     """Distance between tuples from a metric of each coordinate: their sum, their largest, or their Euclidean norm.
 
     Parameters
@@ -271,15 +330,8 @@ class Product(GroundMetric):
     sum of cyclic distance (period 24) and edit distance
     """
 
-    metrics: tuple[Callable[[Any, Any], Any], ...]
-    combine: str
-
-    def __init__(self, metrics: Any, combine: Literal["sum", "max", "euclidean"] = "sum") -> None:
-        listed = elements(metrics)
-        if not listed:
-            raise InputError("metrics", "must be a list of metrics, one per coordinate", given=safe_repr(metrics))
-        object.__setattr__(self, "metrics", tuple(function("metrics", each, "two points") for each in listed))
-        object.__setattr__(self, "combine", choice("combine", combine, ("sum", "max", "euclidean")))
+    metrics: Taken[Iterable[Callable[[Any, Any], Any]], tuple[Callable[[Any, Any], Any], ...]] = param(_listed)
+    combine: Literal["sum", "max", "euclidean"] = param(_combination, default="sum")
 
     @property
     def name(self) -> str:
@@ -300,6 +352,30 @@ class Product(GroundMetric):
 def _name(metric: Any) -> str:
     found = getattr(metric, "name", None) or getattr(metric, "__name__", None)
     return found if isinstance(found, str) else type(metric).__name__
+
+
+def metric_given(name: str, value: object) -> Metric:
+    """Check a parameter that must be a metric, or a function with a name that computes one."""
+    if not isinstance(value, Metric) and callable(value) and not isinstance(value, type):
+        return OwnMetric(name_of(name, value), value)
+    if not isinstance(value, Metric):
+        raise InputError(name, "must be a Metric, for example Difference() or Cyclic(24)", given=safe_repr(value))
+    return value
+
+
+def name_of(parameter: str, value: object) -> str:
+    """Return the name by which a function is known in a guarantee: its own, or that of its class."""
+    own = attribute(value, "name")
+    found = own if isinstance(own, str) else attribute(value, "__name__")
+    found = found if isinstance(found, str) else type(value).__name__
+    if found == "<lambda>":
+        raise InputError(
+            parameter,
+            "must have a name, by which guarantees are compared",
+            given="a lambda",
+            remedy="Define it with def, or wrap it: OwnDistortion('swap', …), OwnMetric('angle', …).",
+        )
+    return found
 
 
 def _coordinates(point: Any) -> list[float]:

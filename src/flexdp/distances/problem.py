@@ -17,9 +17,9 @@ from flexdp.distances.inputs import Measure, are_dates, line_coordinates, read, 
 from flexdp.distances.line import Pieces
 from flexdp.errors import InputError, P
 
-__all__ = ["Metric", "Problem", "make_problem", "ordered"]
+__all__ = ["MetricLike", "Problem", "make_problem", "ordered"]
 
-Metric: TypeAlias = str | Callable[[Any, Any], float] | NDArray[Any] | None
+MetricLike: TypeAlias = str | Callable[[Any, Any], float] | NDArray[Any] | None
 
 _ON_THE_LINE = (None, "euclidean", "cityblock", "chebyshev")  # in one dimension all of these are |x − y|
 
@@ -30,7 +30,7 @@ class Problem:
 
     p: Measure
     q: Measure
-    metric: Metric
+    metric: MetricLike
     line: tuple[NDArray[Any], NDArray[Any]] | None
 
     def cost(self) -> NDArray[np.float64]:
@@ -59,7 +59,7 @@ def side(measure: Measure, total: int) -> Side:
 
 
 def make_problem(
-    p: Any, q: Any, metric: Metric, *, names: tuple[str, str] = ("p", "q"), distances: bool = True
+    p: Any, q: Any, metric: MetricLike, *, names: tuple[str, str] = ("p", "q"), distances: bool = True
 ) -> Problem:
     """Check two measures and a metric; with ``distances`` False, points only need to be comparable."""
     metric = plain_scalar(metric)  # type: ignore[assignment]

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.nearest import nearest
-from flexdp.distances.problem import Metric, make_problem, ordered
+from flexdp.distances.metrics import Metric
+from flexdp.distances.problem import MetricLike, make_problem, ordered
 
-__all__ = ["Farthest", "hausdorff"]
+__all__ = ["Farthest", "Hausdorff", "hausdorff"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Farthest:
         return self.value
 
 
-def hausdorff(a: Any, b: Any, metric: Metric = None) -> Farthest:
+def hausdorff(a: Any, b: Any, metric: MetricLike = None) -> Farthest:
     """Compute the Hausdorff distance: the largest distance from a point of either set to the other set.
 
     Weights are ignored, except that points of weight 0 do not count.
@@ -88,3 +89,25 @@ def _nearest(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArr
     y, order = ordered(y)
     index, gap = nearest(y, x)
     return order[index], gap
+
+
+class Hausdorff(Metric):
+    """Hausdorff distance between finite sets of numbers, dates or points.
+
+    Examples
+    --------
+    >>> Hausdorff()((0, 10), {0, 5, 10})
+    5.0
+    """
+
+    @property
+    def name(self) -> str:
+        """Name in guarantees and messages."""
+        return "Hausdorff"
+
+    def _between(self, a: Any, b: Any) -> float:
+        return hausdorff(_listed(a), _listed(b)).value
+
+
+def _listed(points: Any) -> list[Any]:
+    return sorted(tuple(each) if isinstance(each, list | np.ndarray) else each for each in points)

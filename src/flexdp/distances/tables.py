@@ -172,7 +172,7 @@ def default_metric(name: str, points: Sequence[Any]) -> Callable[[Any, Any], Any
     raise InputError(
         name,
         "must be given: these points have no distance of their own",
-        remedy="Pass a function of two points, such as flexdp.distances.EditDistance() or Discrete().",
+        remedy="Pass a function of two points, such as flexdp.distances.EditDistance() or Equality().",
     )
 
 

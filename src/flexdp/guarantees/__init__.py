@@ -8,17 +8,6 @@ from __future__ import annotations
 
 from flexdp.guarantees.accuracy import Accuracy
 from flexdp.guarantees.accuracy import percent_text as percent_text
-from flexdp.guarantees.measures import (
-    DIFFERENCE,
-    DROP,
-    DROP_MOVE,
-    EQUALITY,
-    HAUSDORFF,
-    HISTOGRAM_DISTANCE,
-    MOVE,
-    Distortion,
-    Metric,
-)
 from flexdp.guarantees.privacy import Privacy
 from flexdp.guarantees.privacy import limit_text as limit_text
 from flexdp.guarantees.privacy import sure_text as sure_text
@@ -33,20 +22,11 @@ from flexdp.guarantees.relations import (
 )
 
 __all__ = [
-    "DIFFERENCE",
-    "DROP",
-    "DROP_MOVE",
-    "EQUALITY",
-    "HAUSDORFF",
-    "HISTOGRAM_DISTANCE",
-    "MOVE",
     "ONE_RECORD",
     "Accuracy",
     "AddRemove",
     "AnswersWithin",
     "Condition",
-    "Distortion",
-    "Metric",
     "Neighbours",
     "OwnNeighbours",
     "Privacy",

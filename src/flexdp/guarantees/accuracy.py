@@ -11,18 +11,10 @@ from flexdp._core.domains import ALPHA, BETA, ETA, GAMMA, Domain, flag
 from flexdp._core.exact import Number, float_up, said, upper_text
 from flexdp._core.fields import Taken, Value, maybe, param, whole, word
 from flexdp._core.text import plain_scalar, plural
+from flexdp.distances import Difference, Metric
+from flexdp.distances.metrics import metric_given
+from flexdp.distortions import Distortion, Drop, DropMove, Move, distortion_given
 from flexdp.errors import InputError, P
-from flexdp.guarantees.measures import (
-    DIFFERENCE,
-    DROP,
-    DROP_MOVE,
-    MOVE,
-    Distortion,
-    Measured,
-    Metric,
-    distortion_given,
-    metric_given,
-)
 
 __all__ = ["Accuracy", "percent_text"]
 
@@ -71,12 +63,11 @@ class Accuracy(Value):
     unit
         Unit of β, such as "days".
     distortion
-        Measure of α: ``DROP``, ``MOVE``, ``DROP_MOVE``, one of :mod:`flexdp.distortions`, or your own: a
-        :class:`~flexdp.guarantees.Distortion`, or a function of two data sets that is known by its name. Only one with
-        an attribute ``fraction`` that is True is read as a fraction of the records; others have any α of at least 0.
+        Measure of α: one of :mod:`flexdp.distortions`, or a function of two data sets that is known by its name. Only
+        one with an attribute ``fraction`` that is True is read as a fraction of the records; others have any α of at
+        least 0.
     metric
-        Measure of β: ``DIFFERENCE``, ``HAUSDORFF``, ``HISTOGRAM_DISTANCE``, ``EQUALITY``, or your own: a
-        :class:`~flexdp.guarantees.Metric`, one of :mod:`flexdp.distances`, or a function that has a name.
+        Measure of β: one of :mod:`flexdp.distances`, or a function that has a name.
     counted
         Word for what counts as one: "record", or a privacy unit.
     place
@@ -93,13 +84,13 @@ class Accuracy(Value):
     Exact after leaving out at most 2% of the records, to within 2.5.
     >>> print(Accuracy(alpha=None, beta=2.5, max_drop=27))
     Exact after leaving out at most 27 records from each bucket, to within 2.5.
-    >>> print(Accuracy(alpha=3, beta=0, distortion=Distortion("swap", fraction=False)))
+    >>> print(Accuracy(alpha=3, beta=0, distortion=OwnDistortion("swap")))
     Exact after a distortion (swap) of at most 3.
     >>> def swaps(x, y):
     ...     return sum(a != b for a, b in zip(x, y))
     >>> print(Accuracy(alpha=3, distortion=swaps))
     Exact after a distortion (swaps) of at most 3.
-    >>> print(Accuracy(alpha="0.02", beta=0, moved="2.5", distortion=DROP_MOVE).priced("0.1"))
+    >>> print(Accuracy(alpha="0.02", beta=0, moved="2.5", distortion=DropMove()).priced("0.1"))
     Exact after a distortion (drop-move (η = 0.1)) of at most 0.27.
     >>> print(Accuracy(alpha=.02, beta=2.5).but(alpha=.01, beta=0).of("patient", "each bucket"))
     Exact after leaving out at most 1% of the patients.
@@ -112,8 +103,10 @@ class Accuracy(Value):
     max_drop: int | None = param(maybe(whole(0)), default=None, kw_only=True)
     moved: Taken[Number, float] = param(_bound(BETA), default=0.0, kw_only=True)
     unit: str = param(word(), default="", kw_only=True)
-    distortion: Taken[Measured, Distortion] = param(distortion_given, default=DROP, kw_only=True)
-    metric: Taken[Metric | Callable[[Any, Any], Any], Metric] = param(metric_given, default=DIFFERENCE, kw_only=True)
+    distortion: Taken[Distortion | Callable[[Any, Any], Any], Distortion] = param(
+        distortion_given, default=Drop(), kw_only=True
+    )
+    metric: Taken[Metric | Callable[[Any, Any], Any], Metric] = param(metric_given, default=Difference(), kw_only=True)
     counted: str = param(word(), default="record", kw_only=True)
     place: str = param(word(), default="each bucket", kw_only=True)
 
@@ -165,13 +158,13 @@ class Accuracy(Value):
             α is not known, the distance moved is a fraction of the values, or the distortion is another one.
         """
         price = ETA.check(eta)
-        if self.alpha is None or (self.relative and self.moved) or self.distortion not in (DROP, MOVE, DROP_MOVE):
+        if self.alpha is None or (self.relative and self.moved) or self.distortion not in (Drop(), Move(), DropMove()):
             raise InputError(
                 "eta", "needs a known fraction left out and an absolute distance moved", remedy="Leave it out."
             )
-        dropped, moved = (0.0, self.alpha) if self.distortion == MOVE else (self.alpha, self.moved)
+        dropped, moved = (0.0, self.alpha) if self.distortion == Move() else (self.alpha, self.moved)
         total = float_up(said(dropped) + price * said(moved))
-        return replace(self, alpha=total, moved=0, max_drop=None, distortion=Distortion("drop-move", eta=price))
+        return replace(self, alpha=total, moved=0, max_drop=None, distortion=DropMove(price))
 
     def of(self, counted: str, place: str) -> Accuracy:
         """Return a copy worded for ``counted`` instead of records and ``place`` instead of buckets.
@@ -198,7 +191,7 @@ class Accuracy(Value):
     @property
     def left_out(self) -> str:
         """Words for the records that may have been left out."""
-        if self.distortion == MOVE:
+        if self.distortion == Move():
             return "no record"
         if self.max_drop is None:
             return f"at most {percent_text(self.alpha or 0)} of the {self.counted}s"
@@ -211,7 +204,7 @@ class Accuracy(Value):
         """Words for how far the answer, or the values it was computed from, may have been moved."""
         unit = f" {self.unit}" if self.unit else ""
         moving, error = "", ""
-        if self.distortion == MOVE:
+        if self.distortion == Move():
             moving = f" and moving every value by at most {upper_text(self.alpha or 0.0, 6)}{unit}"
         elif self.moved and self.relative:
             moving = f" and moving every value to its bucket's centre, at most {percent_text(self.moved)} of it away"
@@ -225,7 +218,7 @@ class Accuracy(Value):
 
     def __str__(self) -> str:
         exception = f", except with probability {upper_text(self.gamma)}" if self.gamma else ""
-        if self.alpha is None or self.distortion in (DROP, MOVE, DROP_MOVE):
+        if self.alpha is None or self.distortion in (Drop(), Move(), DropMove()):
             return f"Exact after leaving out {self.left_out}{self.margin}{exception}."
         return f"Exact after a distortion ({self.distortion}) of at most {self._alpha_text}{self.margin}{exception}."
 

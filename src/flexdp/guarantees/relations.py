@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
 
-from flexdp._core.domains import SENSITIVITY, flag, instance, text
+from flexdp._core.domains import SENSITIVITY, flag, instance
 from flexdp._core.exact import number_text
 from flexdp._core.fields import Exact, Value, maybe, param, whole, word
 from flexdp._core.text import plural, safe_repr
+from flexdp.distances.metrics import short_name
 from flexdp.errors import InputError
 
 __all__ = [
@@ -21,18 +20,6 @@ __all__ = [
     "OwnNeighbours",
     "Replace",
 ]
-
-
-def short_name(example: str) -> Callable[[str, Any], str]:
-    """A name that somebody gives to a relation, distortion or metric."""
-
-    def check(parameter: str, name: Any) -> str:
-        given = text(parameter, name, example)
-        if not given.strip():
-            raise InputError(parameter, "must not be empty", remedy=f"Give a short name, for example {example}.")
-        return given
-
-    return check
 
 
 class Neighbours(Value, ABC):

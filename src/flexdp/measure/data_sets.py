@@ -15,8 +15,6 @@ from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr, thousands
 from flexdp.distortions import Distortion, Drop, DropMove, Move
 from flexdp.errors import InputError, P
-from flexdp.guarantees import DROP, MOVE
-from flexdp.guarantees import Distortion as Named
 from flexdp.histogram import Histogram
 
 __all__ = ["AMOUNT", "LARGEST_SEARCH", "Ball", "how_many", "make_ball", "submultisets"]
@@ -97,8 +95,6 @@ def make_ball(
 ) -> Ball:
     """Check a centre, a radius, a distortion and what x′ may be."""
     measure: Any = Drop() if distortion is None else function("distortion", distortion, "two histograms")
-    if isinstance(measure, Named) and measure.measure is None:  # a constant, such as DROP
-        measure = {DROP: Drop(), MOVE: Move()}.get(measure, measure if measure.eta is None else DropMove(measure.eta))
     limit: Domain = ALPHA if isinstance(measure, Drop) else AMOUNT
     if not len(histogram):
         raise InputError(

@@ -19,10 +19,9 @@ from flexdp.calculus.laws import Outputs, point_text, points_given
 from flexdp.calculus.preserving import preserves_neighbours
 from flexdp.calculus.sensitivities import ErrorSensitivity
 from flexdp.distances.axioms import Amount, amount
-from flexdp.distances.sets import hausdorff
 from flexdp.distortions import Drop, Move
 from flexdp.errors import InputError, P
-from flexdp.guarantees import DROP, HAUSDORFF, OwnNeighbours
+from flexdp.guarantees import OwnNeighbours
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import Known
@@ -180,9 +179,7 @@ def check_declared(
     outputs.laws("law" if law is not None else "mechanism", run, inputs)
     outputs.laws("function", f, everything)
     histograms = all(isinstance(each, Histogram) for each in outputs.points)
-    named: Any = None if step.target.metric.distance is None else step.target.metric
-    if step.target.metric == HAUSDORFF:
-        named = _between_sets
+    named: Any = step.target.metric if step.target.metric.computes else None
     within = _or(output_metric, Move() if histograms else named)
     after = _or(output_distortion, Drop() if histograms else None)
     error = step.tau(setting)
@@ -209,10 +206,6 @@ class _Space:
     function: Callable[[Any], Any]
     distortion: Any
     metric: Any
-
-
-def _between_sets(a: Any, b: Any) -> float:
-    return hausdorff(a, b).value
 
 
 def _or(given: Any, default: Any) -> Any:
@@ -261,7 +254,7 @@ def _errors(
     space: _Space, error: ErrorSensitivity, betas: list[Any], gammas: list[Any], within: Any
 ) -> Iterator[Claim]:
     distortion, alpha = space.distortion, 0 if error.alpha is None else error.alpha
-    if error.max_drop is not None and error.distortion == DROP:
+    if error.max_drop is not None and error.distortion == Drop():
         distortion, alpha = _bucket_loss, error.max_drop
     elif error.alpha is None:
         return  # neither a share nor a number of records is declared

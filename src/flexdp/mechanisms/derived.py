@@ -12,8 +12,9 @@ from flexdp.calculus.accuracy import compose_accuracy, drop_move_accuracy, jumps
 from flexdp.calculus.powers import gamma_share
 from flexdp.calculus.privacy import Relation, post_process, pre_process
 from flexdp.calculus.sensitivities import DistortionSensitivity
+from flexdp.distortions import Winf
 from flexdp.errors import InputError
-from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy, Privacy
+from flexdp.guarantees import Accuracy, Privacy
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import Known
 
@@ -131,7 +132,7 @@ def accuracy_of(parts: Parts, known: Known) -> Accuracy:
             moves, sigma, kept = parts[i].metric_sensitivity, sigma_of(parts[:i]), keeps_bars_of(parts[:i])
             found.append(compose_accuracy(found[-1], error, sigma=sigma, sensitivity=moves, keeps_bars=kept))
             continue
-        last = max((j for j in range(i) if found[j].metric == HISTOGRAM_DISTANCE), default=None)
+        last = max((j for j in range(i) if found[j].metric == Winf()), default=None)
         if last is None or not found[last].beta or not all(part.identity for part in parts[: last + 1]):
             raise InputError(
                 "parts",

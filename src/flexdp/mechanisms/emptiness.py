@@ -8,7 +8,8 @@ from functools import cached_property
 from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.fields import Exact, param
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
-from flexdp.guarantees import EQUALITY, AnswersWithin, Privacy
+from flexdp.distances import Equality
+from flexdp.guarantees import AnswersWithin, Privacy
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import MOST_RECORDS, NUMBERS, Known, Space
 from flexdp.noise.bits import Bits
@@ -16,7 +17,7 @@ from flexdp.noise.drop import DropNoise
 
 __all__ = ["Emptiness"]
 
-ANSWERS = Space("answers", EQUALITY)
+ANSWERS = Space("answers", Equality())
 
 
 class Emptiness(Mechanism):

@@ -17,8 +17,9 @@ from flexdp.calculus.sensitivities import (
     identity,
     only_at_zero,
 )
-from flexdp.guarantees import DIFFERENCE, ONE_RECORD, Accuracy, AnswersWithin, Metric
-from flexdp.guarantees.measures import metric_given
+from flexdp.distances import Difference, Metric
+from flexdp.distances.metrics import metric_given
+from flexdp.guarantees import ONE_RECORD, Accuracy, AnswersWithin
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import (
@@ -219,7 +220,7 @@ def read_accuracy(histogram: Accuracy, statistic: Statistic) -> Accuracy:
 
 
 def function_accuracy(
-    histogram: Accuracy, sensitivity: Callable[[float], float], metric: Metric = DIFFERENCE
+    histogram: Accuracy, sensitivity: Callable[[float], float], metric: Metric = Difference()
 ) -> Accuracy:
     """The same for any function, given how far it moves when every record moves by at most β."""
     error = deterministic_error(sensitivity, metric=metric, takes=HISTOGRAMS.metric)

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from flexdp._core.domains import GAMMA, instance
 from flexdp._core.fields import Exact, Value, a, maybe, param, whole, word
-from flexdp.distortions import Move
-from flexdp.guarantees import DIFFERENCE, EQUALITY, HAUSDORFF, HISTOGRAM_DISTANCE, Metric
+from flexdp.distances import Difference, Equality, Hausdorff, Metric
+from flexdp.distortions import Winf
 from flexdp.histogram import Histogram
 
 __all__ = ["HISTOGRAMS", "NUMBERS", "SETS", "VALUES", "Known", "Space", "histogram_given", "histograms"]
@@ -33,13 +33,13 @@ class Space(Value):
 
     Examples
     --------
-    >>> from flexdp.guarantees import Metric
-    >>> print(Space("directions", Metric("angle")))
+    >>> from flexdp.distances import OwnMetric
+    >>> print(Space("directions", OwnMetric("angle")))
     directions (angle)
     """
 
     name: str = param(word("'directions'"))
-    metric: Metric = param(a(Metric, "a Metric, for example Metric('angle')"))
+    metric: Metric = param(a(Metric, "a Metric, for example OwnMetric('angle')"))
     dimensions: int = param(DIMENSIONS, default=1)
 
     def __str__(self) -> str:
@@ -47,10 +47,10 @@ class Space(Value):
         return f"{self.name}{size} ({self.metric})"
 
 
-HISTOGRAMS = Space("histograms", Metric(HISTOGRAM_DISTANCE.name, distance=Move()))
-NUMBERS = Space("numbers", DIFFERENCE)
-SETS = Space("finite sets", HAUSDORFF)
-VALUES = Space("values", EQUALITY)
+HISTOGRAMS = Space("histograms", Winf())
+NUMBERS = Space("numbers", Difference())
+SETS = Space("finite sets", Hausdorff())
+VALUES = Space("values", Equality())
 
 
 def histograms(dimensions: int) -> Space:

@@ -7,13 +7,11 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from flexdp._core.exact import upper_text
-from flexdp.distances import hausdorff
+from flexdp.distances import Metric
 from flexdp.distances.embedding import dropped_records
-from flexdp.distortions import Drop
-from flexdp.guarantees import HAUSDORFF, HISTOGRAM_DISTANCE, Accuracy, Metric
+from flexdp.distortions import Drop, Winf
+from flexdp.guarantees import Accuracy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms import HISTOGRAMS, Mechanism
 
@@ -68,7 +66,7 @@ class Board:
     def distance(self, start: str, end: str, part: Mechanism, bound: Accuracy | None) -> None:
         """Measure the distance of two boxes, in the metric of a step's outputs, beside the β that is promised."""
         one, two = self.boxes[start].content, self.boxes[end].content
-        word = "W∞" if part.target.metric == HISTOGRAM_DISTANCE else "apart"
+        word = "W∞" if part.target.metric == Winf() else "apart"
         limit, relative = (None, False) if bound is None else (bound.beta, bound.relative)
         label = f"{word} {within(_apart(one, two, part.target.metric), limit, relative=relative)}"
         self.edges.append(Edge("distance", start, end, label))
@@ -77,16 +75,10 @@ class Board:
 def _apart(one: Any, two: Any, metric: Metric) -> float:
     """The distance of two values; not a number where the metric has no function. Dates are apart by days."""
     if isinstance(one, Histogram):  # equal ones may have keys without a distance
-        return 0.0 if one == two else (HISTOGRAMS.metric if metric.distance is None else metric)(one, two)
-    if metric == HAUSDORFF:
-        return hausdorff(_points(one), _points(two)).value
+        return 0.0 if one == two else (metric if metric.computes else HISTOGRAMS.metric)(one, two)
     if isinstance(one, dt.date) and isinstance(two, dt.date):
         return abs((one - two) / dt.timedelta(days=1))
-    return metric(one, two) if metric.distance is not None else math.nan
-
-
-def _points(values: Any) -> list[Any]:
-    return sorted(tuple(each) if isinstance(each, list | np.ndarray) else each for each in values)
+    return float(metric(one, two)) if metric.computes else math.nan
 
 
 def within(value: float, bound: float | None, *, relative: bool = False) -> str:

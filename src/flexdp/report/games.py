@@ -17,9 +17,9 @@ from typing import Any
 from flexdp._core.domains import choice, elements, function, instance
 from flexdp._core.text import safe_repr
 from flexdp.distances.embedding import dropped_records, embedding
-from flexdp.distortions import Drop, Move
+from flexdp.distortions import Drop, Move, Winf
 from flexdp.errors import FlexdpError, InputError
-from flexdp.guarantees import HISTOGRAM_DISTANCE, Accuracy
+from flexdp.guarantees import Accuracy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms import Chain, Known, Mechanism, ReadOff
 from flexdp.report.boards import Board, Edge, within
@@ -118,7 +118,7 @@ def _outputs(parts: tuple[Mechanism, ...], table: Histogram, given: Any) -> tupl
     if listed is None or len(listed) != len(parts):
         raise InputError("outputs", "must be a list of the outputs of all steps, in order")
     for part, value in zip(parts, listed, strict=True):
-        if isinstance(value, Histogram) != (part.target.metric == HISTOGRAM_DISTANCE):
+        if isinstance(value, Histogram) != (part.target.metric == Winf()):
             raise InputError("outputs", f"must be what the steps give: {part.name} gives {part.target.name}")
     return tuple(listed)
 
