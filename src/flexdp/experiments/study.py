@@ -219,7 +219,7 @@ def _read_step_noise(given: object) -> StepNoise | None:
 
 def _distortion_text(distortion: Distortion) -> str:
     if isinstance(distortion, DropMove):
-        return f"drop-move:{number_text(distortion.eta)}"
+        return f"drop-move:{number_text(distortion.eta or 0)}"
     return "drop" if isinstance(distortion, Drop) else "move"
 
 

@@ -84,6 +84,7 @@ class Accuracy(Value):
     Exact after leaving out at most 2% of the records, to within 2.5.
     >>> print(Accuracy(alpha=None, beta=2.5, max_drop=27))
     Exact after leaving out at most 27 records from each bucket, to within 2.5.
+    >>> from flexdp.distortions import OwnDistortion
     >>> print(Accuracy(alpha=3, beta=0, distortion=OwnDistortion("swap")))
     Exact after a distortion (swap) of at most 3.
     >>> def swaps(x, y):
