@@ -61,7 +61,7 @@ def charges(ledger: Ledger) -> None:
 
 
 def _fill(ledger: Ledger, rows: int) -> None:
-    from flexdp.accounting.rows import append
+    from flexdp.accounting.chain import append
     from flexdp.guarantees import Privacy as Cost
 
     cost = Cost(epsilon="1e-6", delta=0)

@@ -8,10 +8,9 @@ import signal
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from flexdp import BudgetError, Ledger, LedgerError, Privacy, release
-from flexdp.accounting import postgres_store, sqlite_store
+from flexdp.accounting import stores
 
 VALUES = [33.0] * 200
 
@@ -58,11 +57,9 @@ def _child(address: str, published: Path, way: str, at_statement: int, at_sync: 
     die = lambda: os.kill(os.getpid(), signal.SIGKILL)  # noqa: E731
     counts = {"statement": 0, "sync": 0}
     if way == "statement":
-        module: Any
-        for module in (sqlite_store, postgres_store):
-            module._rows = _counted(module._rows, counts, "statement", at_statement, die)
+        stores._rows = _counted(stores._rows, counts, "statement", at_statement, die)
     if way == "sync":
-        sqlite_store._sync = _counted(sqlite_store._sync, counts, "sync", at_sync, die)
+        stores._sync = _counted(stores._sync, counts, "sync", at_sync, die)
     try:
         ledger = Ledger(address, patience=120)
         if way == "after the charge":

@@ -17,8 +17,16 @@ import pytest
 
 import flexdp
 from flexdp import BudgetError, InputError, Ledger, LedgerError, Privacy
-from flexdp.accounting.entries import Receipt
-from flexdp.accounting.shown import as_csv, as_json, registry
+from flexdp.accounting.books import as_csv, as_json, registry
+from flexdp.accounting.chain import Receipt
+from flexdp.accounting.stores import SqliteStore
+
+
+def path_of(ledger: Ledger) -> Path:
+    """The file of a ledger."""
+    assert isinstance(ledger._store, SqliteStore)
+    return ledger._store.path
+
 
 TENTH = Privacy(epsilon="0.1", delta="1e-7")
 VALUES = [33.0] * 900
@@ -183,7 +191,7 @@ def test_a_data_set_is_declared_once(ledger: Ledger) -> None:
     with pytest.raises(InputError, match="no data set 'other' in the ledger"):
         ledger.account("other")
     with pytest.raises(InputError, match="no ledger at"):
-        Ledger(Path(str(ledger._store.path)).with_name("none.db")).accounts()
+        Ledger(Path(str(path_of(ledger))).with_name("none.db")).accounts()
 
 
 def test_parameters_of_a_charged_release_belong_together(ledger: Ledger) -> None:
@@ -196,7 +204,7 @@ def test_parameters_of_a_charged_release_belong_together(ledger: Ledger) -> None
 
 def edited(ledger: Ledger, *statements: str) -> Ledger:
     """The same ledger after somebody has edited its file."""
-    path = ledger._store.path
+    path = path_of(ledger)
     ledger.close()
     con = sqlite3.connect(path)
     for statement in statements:
@@ -331,7 +339,7 @@ def test_receipts() -> None:
 
 def test_sessions(ledger: Ledger, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age\n" + "33\n" * 900)
-    with flexdp.Session(tmp_path / "t.csv", ledger=ledger._store.path, dataset="visits", width=5, kind="number") as s:
+    with flexdp.Session(tmp_path / "t.csv", ledger=path_of(ledger), dataset="visits", width=5, kind="number") as s:
         ages = s.release("age", epsilon=1, delta="1e-6")
         assert s.release("age", epsilon=1, delta="1e-6") == ages
         assert s.remaining == (1, Fraction(1, 10**6)) and len(s.releases) == 2
@@ -353,7 +361,7 @@ def test_cards_escape_what_they_show(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "work",
     [
-        lambda ledger: Ledger(ledger._store.path, patience=-1),
+        lambda ledger: Ledger(path_of(ledger), patience=-1),
         lambda _: Ledger(3),
         lambda ledger: ledger.charge("visits", 1),
         lambda ledger: ledger.charge("visits", TENTH, request=1),

@@ -205,7 +205,7 @@ def test_a_clock_that_jumps_back_changes_nothing(path: Path, monkeypatch: pytest
             cls.hours += 1
             return dt.datetime(2030, 1, 20, tzinfo=tz) - dt.timedelta(hours=cls.hours)
 
-    monkeypatch.setattr("flexdp.accounting.rows.dt", SimpleNamespace(datetime=Clock, UTC=dt.UTC))
+    monkeypatch.setattr("flexdp.accounting.chain.dt", SimpleNamespace(datetime=Clock, UTC=dt.UTC))
     ledger = Ledger(path)
     for _ in range(3):
         ledger.charge("a", ONE)

@@ -20,7 +20,7 @@ from _support.command import flexdp as command
 
 import flexdp
 from flexdp import InputError, Ledger, Release
-from flexdp.accounting.shown import as_csv, as_json, registry
+from flexdp.accounting.books import as_csv, as_json, registry
 from flexdp.tables.opening import name_of
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "width": 5}

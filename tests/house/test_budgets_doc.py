@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import flexdp
-from flexdp.accounting.shown import bar
+from flexdp.accounting.books import bar
 
 DAY = r"\d{4}-\d\d-\d\d"
 TEXT = (Path(__file__).parent.parent.parent / "docs" / "budgets.md").read_text()

@@ -26,8 +26,8 @@ ROOMS = [  # imports point upwards only: a room may import those above it
 ENGINES = {
     "duckdb": {"tables.engines.duckdb.session", "tables.files.columnar"},
     "pyarrow": {"tables.frames.source", "tables.frames.arrow", "tables.files.columnar"},
-    "sqlite3": {"tables.engines.sqlite.session", "accounting.sqlite_store"},
-    "psycopg": {"tables.engines.postgres.session", "accounting.postgres_store"},
+    "sqlite3": {"tables.engines.sqlite.session", "accounting.stores"},
+    "psycopg": {"tables.engines.postgres.session", "accounting.stores"},
     "pyspark": {"tables.engines.spark.session"},
     "pymysql": {"tables.engines.mariadb.session"},
     "chdb": set(),
@@ -37,7 +37,7 @@ ENGINES = {
     "scipy": {"distances.transport", "experiments.claims", "measure.mixture"},
     "numba": {"distances.line"},
     "matplotlib": {"experiments.figure"},
-    "dp_accounting": {"accounting.exported", "accounting.composition"},  # the latter names a type
+    "dp_accounting": {"accounting.composition"},
     "starlette": {"web.server"},
     "uvicorn": {"web.server"},
 }

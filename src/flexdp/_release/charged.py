@@ -27,9 +27,8 @@ from flexdp._release.once import one_at_a_time
 from flexdp._release.published import Release
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
-from flexdp.accounting.entries import Account, canonical, checked_name, digest
-from flexdp.accounting.ledger import Ledger
-from flexdp.accounting.payment import Payment
+from flexdp.accounting.chain import Account, canonical, checked_name, digest
+from flexdp.accounting.ledger import Ledger, Payment
 from flexdp.errors import InputError, LedgerError, P
 from flexdp.guarantees import AddRemove, Privacy
 

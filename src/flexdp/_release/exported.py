@@ -25,7 +25,7 @@ from flexdp._release.json import json_text, parse, unreadable
 from flexdp._release.spec import Spec
 from flexdp._release.stat_words import stat_words
 from flexdp.accounting.budget import Budget
-from flexdp.accounting.payment import Payment
+from flexdp.accounting.ledger import Payment
 from flexdp.errors import InputError, P
 from flexdp.histogram import KeyedHistogram
 

@@ -10,10 +10,9 @@ from flexdp._release.api import query, release
 from flexdp._release.charged import payer_of
 from flexdp._release.published import Release
 from flexdp._release.several import Releases
-from flexdp.accounting.entries import Account
+from flexdp.accounting.books import accounts_card, bar
+from flexdp.accounting.chain import Account, amount
 from flexdp.accounting.ledger import Ledger
-from flexdp.accounting.rows import amount
-from flexdp.accounting.shown import accounts_card, bar
 from flexdp.errors import InputError, P
 
 __all__ = ["Left", "Session"]

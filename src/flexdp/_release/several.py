@@ -16,7 +16,7 @@ from flexdp._release.frames import Library, frame_of, stacked
 from flexdp._release.json import SCHEMA_OF_SEVERAL, json_text, parse, unreadable
 from flexdp._release.promises import Certificate
 from flexdp._release.published import Release
-from flexdp.accounting.payment import Payment
+from flexdp.accounting.ledger import Payment
 from flexdp.calculus import total
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy

@@ -9,6 +9,7 @@ the way can exceed the budget although every single path stays within it.
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from flexdp._core.domains import PURE_DELTA, attribute, elements, integer
 from flexdp._core.enclosure import least
 from flexdp._core.exact import Number, exact, number_text, upper_text
+from flexdp._core.extras import extra
 from flexdp._core.text import safe_repr
 from flexdp.accounting.budget import Budget
 from flexdp.accounting.lattice import Sum, sum_of
@@ -166,9 +168,14 @@ class PrivacyCurve:
         >>> bool(ours.compose(theirs).get_delta_for_epsilon(4.0) < 1e-4)
         True
         """
-        from flexdp.accounting.exported import privacy_loss_distribution
+        with extra("accounting", "dp_accounting", "to_dp_accounting"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of packages that it imports
+            from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution as Made
 
-        return privacy_loss_distribution(*self._sum)
+        losses, step = self._sum
+        slack = 1 + 2 * losses.error
+        masses = {losses.low + index: float(mass) * slack for index, mass in enumerate(losses.masses) if mass}
+        return Made.create_from_rounded_probability(masses, losses.infinite, float(step))
 
 
 def losses_of(item: Any) -> tuple[Privacy, tuple[tuple[LossDistribution, int], ...]]:

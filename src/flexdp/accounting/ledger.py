@@ -8,45 +8,37 @@ with parameters chosen along the way: Rogers, Roth, Ullman and Vadhan 2016).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flexdp._core.domains import EPSILON, PURE_DELTA, Domain, elements, flag, instance, integer, path_text
+from flexdp._core.domains import EPSILON, PURE_DELTA, Domain, elements, flag, instance, integer, pairs, path_text, text
 from flexdp._core.exact import Number
-from flexdp._core.text import safe_repr
-from flexdp.accounting.entries import (
+from flexdp._core.text import is_unicode, safe_repr
+from flexdp.accounting.chain import (
     Account,
     Entry,
     Receipt,
     account_of,
-    checked_name,
-    checked_unit,
-    digest,
-)
-from flexdp.accounting.postgres_store import PostgresStore
-from flexdp.accounting.rows import (
-    Stored,
-    Verdict,
-    account_state,
     amount,
     append,
-    cells_of,
-    described,
-    new_entry,
-    registry_state,
-    stored_text,
-    with_source,
+    canonical,
+    check_chains,
+    checked_name,
+    checked_unit,
+    declare,
+    digest,
 )
-from flexdp.accounting.sqlite_store import SqliteStore
-from flexdp.errors import BudgetError, FlexdpError, InputError, LedgerError
+from flexdp.accounting.stores import Run, open_store
+from flexdp.errors import BudgetError, FlexdpError, InputError, LedgerError, P, Phrase, spelled
 from flexdp.guarantees import Privacy
+from flexdp.noise.sampler import fresh_salt
 from flexdp.version import __version__
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "Payment", "Stored", "Verdict"]
 
-_SERVERS = ("postgresql://", "postgres://")
 _PATIENCE = Domain(
     name="patience",
     low=Fraction(0),
@@ -55,6 +47,115 @@ _PATIENCE = Domain(
     high_included=True,
     remedy="Give the seconds to wait for other processes, for example 30.",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A release that was paid for earlier.
+
+    Parameters
+    ----------
+    receipt
+        The row that refers to it.
+    document
+        Its JSON.
+
+    Examples
+    --------
+    >>> Stored(Receipt("a", 2, "0" * 64), "{}").receipt.number
+    2
+    """
+
+    receipt: Receipt
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Result of :meth:`Ledger.verify`: what was found wrong, one sentence each.
+
+    Parameters
+    ----------
+    datasets, entries
+        Number of data sets and of rows that were checked.
+    problems
+        Everything that was found wrong; nothing if the ledger is intact.
+
+    Examples
+    --------
+    >>> print(Verdict(1, 4, ()))
+    No damage found in 4 rows of 1 data set.
+    """
+
+    datasets: int
+    entries: int
+    problems: tuple[str, ...]
+
+    @property
+    def intact(self) -> bool:
+        """True if nothing was found wrong."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        if self.problems:
+            return " ".join(self.problems)
+        rows, sets = ("row" if self.entries == 1 else "rows"), ("data set" if self.datasets == 1 else "data sets")
+        return f"No damage found in {self.entries} {rows} of {self.datasets} {sets}."
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """Cost of a release to its data set.
+
+    Parameters
+    ----------
+    receipt
+        The row of the ledger that charged it, or in which it was stored earlier.
+    free
+        True if the stored release was returned, which costs nothing.
+    stored
+        True if the ledger keeps the release.
+    epsilon, delta
+        What was charged; 0 for a stored release.
+    left_epsilon, left_delta
+        What is left of the budget.
+    about
+        When a stored release was drawn, and for which period.
+    again
+        Why the same request will cost again; empty if it is free from now on.
+
+    Examples
+    --------
+    >>> zero = Fraction(0)
+    >>> receipt, drawn = Receipt("payroll", 4, "ab" * 32), "Drawn on 2026-02-03 for 2026-01."
+    >>> print(Payment(receipt, True, True, zero, zero, Fraction(2), zero, about=drawn))
+    This release of 'payroll' was made earlier: it cost nothing. Drawn on 2026-02-03 for 2026-01. Left: ε = 2, δ = 0.\
+ fresh=True pays for a new one.
+    """
+
+    receipt: Receipt
+    free: bool
+    stored: bool
+    epsilon: Fraction
+    delta: Fraction
+    left_epsilon: Fraction
+    left_delta: Fraction
+    about: str = ""
+    again: str = ""
+
+    @property
+    def told(self) -> Phrase:
+        """What is said of it, with the parameters as Python or a command spells them."""
+        left = f"Left: {amount(self.left_epsilon, self.left_delta)}."
+        if self.free:
+            told = f"This release of {self.receipt.dataset!r} was made earlier: it cost nothing."
+            return " ".join(filter(None, (told, self.about, f"{left} "))), P("fresh", True), " pays for a new one."
+        why = self.again or ("" if self.stored else "It could not be stored")
+        kept = f" {why}, so the same request will cost again." if why else ""
+        return f"Charged to {self.receipt.dataset!r}: {amount(self.epsilon, self.delta)}. {left}{kept}"
+
+    def __str__(self) -> str:
+        return spelled(self.told)
 
 
 class Ledger:
@@ -95,10 +196,7 @@ class Ledger:
     def __init__(self, address: Any, *, patience: float = 30.0) -> None:
         given = path_text("ledger", address)
         seconds = float(_PATIENCE.check(patience))
-        server = given.startswith(_SERVERS)
-        self._store: SqliteStore | PostgresStore = (
-            PostgresStore(given, seconds) if server else SqliteStore(given, seconds)
-        )
+        self._store = open_store(given, seconds)
         self._seen: dict[str, int] = {}
 
     def create(
@@ -128,25 +226,19 @@ class Ledger:
         InputError
             If a parameter is wrong, or the data set has been declared already.
         """
-        name, kind, periodic = checked_name(dataset), checked_unit(unit), flag("by_period", by_period)
-        whole, chance = EPSILON.check(epsilon), PURE_DELTA.check(delta)
+        new = Account(
+            name=checked_name(dataset), unit=checked_unit(unit), by_period=flag("by_period", by_period),
+            epsilon=EPSILON.check(epsilon), delta=PURE_DELTA.check(delta), spent_epsilon=Fraction(0),
+            spent_delta=Fraction(0), entries=0, head="",
+        )  # fmt: skip
         self._store.make()
         with self._store.transaction(write=True) as run:
-            last, count = registry_state(run)
-            if run("account", name):
-                raise InputError("dataset", f": {safe_repr(name)} has been declared already", remedy="Choose another.")
-            details = {"flexdp": __version__, "registry": count}
-            new = Account(
-                name=name, unit=kind, by_period=periodic, epsilon=whole, delta=chance, spent_epsilon=Fraction(0),
-                spent_delta=Fraction(0), entries=0, head=last,
-            )  # fmt: skip
-            row = new_entry(new, "create", whole, chance, "", details)
-            run("new_account", name, kind, int(periodic), str(whole), str(chance), "0", "0", 1, row.hash)
-            run("new_entry", *cells_of(row))
-            run("set_meta", row.hash, "registry", last)
-            run("set_meta", str(count + 1), "datasets", str(count))
-        self._seen[name] = 1
-        return replace(new, entries=1, head=row.hash)
+            if run("account", new.name):
+                taken = f": {safe_repr(new.name)} has been declared already"
+                raise InputError("dataset", taken, remedy="Choose another.")
+            declared = declare(run, new, {"flexdp": __version__})
+        self._seen[new.name] = 1
+        return declared
 
     def account(self, dataset: str) -> Account:
         """Return the budget of a data set, and what is left of it.
@@ -224,7 +316,7 @@ class Ledger:
         """
         name, kind = checked_name(dataset), checked_unit(unit)
         cost = instance("privacy", privacy, Privacy, "a Privacy")
-        key, whole = stored_text("request", request), described(details) | with_source(source)
+        key, whole = _stored_text("request", request), _described(details) | _with_source(source)
         with self._store.transaction(write=True) as run:
             account = self._account(run, name, locked=True)
             if account.unit != kind:
@@ -263,7 +355,7 @@ class Ledger:
             If the charge is not in the ledger.
         """
         paid = instance("receipt", receipt, Receipt, "a Receipt")
-        content, key = stored_text("document", document), stored_text("request", request)
+        content, key = _stored_text("document", document), _stored_text("request", request)
         with self._store.transaction(write=True) as run:
             account = self._account(run, paid.dataset, locked=True)
             rows = run("entry", paid.dataset, paid.number)
@@ -297,14 +389,14 @@ class Ledger:
         LedgerError
             If the stored release was changed.
         """
-        name, key, wanted = checked_name(dataset), stored_text("request", request), with_source(source).get("source")
+        name, key, wanted = checked_name(dataset), _stored_text("request", request), _with_source(source).get("source")
         with self._store.transaction(write=False) as run:
             self._account(run, name, locked=False)
             for (number,) in run("stored", name, key):
                 row = Entry.of_row(run("entry", name, number)[0])
                 paid, document = run("entry", name, row.details.get("charge")), run("document", name, number)
                 charge = Entry.of_row(paid[0]) if paid else None
-                whole = charge is not None and charge.expected == charge.hash and row.expected == row.hash
+                whole = charge is not None and charge.intact and row.intact
                 if charge is None or not whole or not document or row.details.get("sha256") != digest(document[0][0]):
                     raise LedgerError(f"the release {number} of {name!r} was changed in the ledger; nothing was read")
                 if charge.details.get("source") == wanted:
@@ -366,18 +458,16 @@ class Ledger:
         LedgerError
             If the file is so damaged that it cannot be read.
         """
-        from flexdp.accounting.verification import verified
-
         listed = elements(receipts)
         if listed is None:
             raise InputError("receipts", "must be a list of receipts", given=safe_repr(receipts))
-        return Verdict(*verified(self._store, [Receipt.parse(each) for each in listed]))
+        return Verdict(*check_chains(self._store, [Receipt.parse(each) for each in listed]))
 
     def close(self) -> None:
         """Close the file or the connection; the next use opens it again."""
         self._store.close()
 
-    def _account(self, run: Any, name: str, *, locked: bool) -> Account:
+    def _account(self, run: Run, name: str, *, locked: bool) -> Account:
         """The account of a data set, whose last row must be what it claims to be."""
         rows = run("locked_account" if locked else "account", name)
         if not rows:
@@ -389,11 +479,7 @@ class Ledger:
         account = account_of(rows[0])
         last = run("entry", name, account.entries - 1)
         row = Entry.of_row(last[0]) if last else None
-        if (
-            row is None
-            or not row.expected == row.hash == account.head
-            or row.details.get("account") != account_state(account)
-        ):
+        if row is None or not row.expected == row.hash == account.head or row.details.get("account") != account.state:
             raise LedgerError(
                 f"the rows of {name!r} in the ledger were changed; nothing was read. See flexdp ledger verify"
             )
@@ -406,9 +492,44 @@ class Ledger:
         return f"Ledger({self._store})"
 
     def _repr_html_(self) -> str:
-        from flexdp.accounting.shown import accounts_card, refused_card
+        from flexdp.accounting.books import accounts_card, refused_card
 
         try:
             return accounts_card(self.accounts())
         except FlexdpError as refusal:  # no ledger yet, say: a card that fails would show a traceback
             return refused_card(refusal)
+
+
+def _stored_text(name: str, value: object) -> str:
+    """Check a text that every database can keep."""
+    found = text(name, value)
+    if not is_unicode(found) or "\0" in found:
+        raise InputError(name, "must be Unicode text without NUL", given=safe_repr(found))
+    return found
+
+
+def _with_source(source: Any) -> dict[str, Any]:
+    """Return what a charge keeps of its source: with a salt, so that no hash of the row, as in receipts, tells it.
+
+    >>> _with_source({"files": ["/data/visits.csv"]})["source"], _with_source(None)
+    ({'files': ['/data/visits.csv']}, {})
+    """
+    return {} if source is None else {"source": _json_values("source", source), "salt": fresh_salt()}
+
+
+def _described(details: Any) -> dict[str, Any]:
+    """Check public details of a charge, which must be JSON values."""
+    return {**_json_values("details", details), "flexdp": __version__}
+
+
+def _json_values(name: str, details: Any) -> dict[str, Any]:
+    listed = [] if details is None else pairs(details)
+    try:
+        given = {str(key): value for key, value in listed or ()}
+        whole = listed is not None and "\\u0000" not in canonical(given)
+    except Exception:  # noqa: BLE001  (an object may raise anything when it is written)
+        whole = False
+    if not whole:
+        raise InputError(name, "must be a dictionary of JSON values", given=safe_repr(details))
+    values: dict[str, Any] = json.loads(canonical(given))
+    return values

@@ -13,9 +13,9 @@ import click
 from flexdp._core.domains import path_text
 from flexdp._core.exact import number_text
 from flexdp._core.text import safe_repr, visible
-from flexdp.accounting.entries import Account
+from flexdp.accounting.books import as_csv, as_json, bar, registry
+from flexdp.accounting.chain import Account
 from flexdp.accounting.ledger import Ledger
-from flexdp.accounting.shown import as_csv, as_json, bar, registry
 from flexdp.cli.errors import VIOLATION, Subcommands
 from flexdp.cli.options import AS_JSON
 from flexdp.cli.output import AtomicFile
@@ -93,7 +93,7 @@ def history(ledger: str, dataset: str, as_json: bool) -> int:
     """List every charge of DATASET, in order."""
     rows = Ledger(ledger).history(dataset)
     if as_json:
-        from flexdp.accounting.shown import row_of
+        from flexdp.accounting.books import row_of
 
         click.echo(json.dumps([row_of(row) for row in rows], indent=2))
         return 0

@@ -189,7 +189,7 @@ def _tell_cost(run: Run, published: Any, payer: Any, payment: Any) -> None:
     if payment is None:
         note(f"Spent: {published.privacy} There is no ledger: each further run on the same data spends as much again.")
         return
-    from flexdp.accounting.shown import bar
+    from flexdp.accounting.books import bar
 
     told = spelled(payment.told, run.spell)
     note(told if payment.free else f"Spent: {published.privacy} {told}")

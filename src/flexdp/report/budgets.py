@@ -17,7 +17,7 @@ from flexdp._core.text import markup, plural
 from flexdp._release.json import SCHEMA_OF_SEVERAL
 from flexdp._release.published import Release
 from flexdp._release.several import Releases
-from flexdp.accounting.entries import Account, Entry
+from flexdp.accounting.chain import Account, Entry
 from flexdp.accounting.ledger import Ledger
 from flexdp.report.charts.svg import Scale, coordinate, moment_ticks, picture, text, ticks
 from flexdp.report.html.parts import figure, head, section

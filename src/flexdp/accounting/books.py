@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from flexdp._core.display import card, sentence, table
 from flexdp._core.exact import number_text
 from flexdp._core.text import for_spreadsheet
-from flexdp.accounting.entries import Account, Entry
+from flexdp.accounting.chain import Account, Entry
 from flexdp.errors import FlexdpError
 
 __all__ = ["Book", "accounts_card", "as_csv", "as_json", "bar", "refused_card", "registry", "row_of", "share_spent"]
@@ -34,7 +34,7 @@ class Book(Protocol):
 def share_spent(account: Account) -> Fraction:
     """Return the larger share spent of ε and of δ.
 
-    >>> from flexdp.accounting.entries import FIRST
+    >>> from flexdp.accounting.chain import FIRST
     >>> half, none = Fraction(1, 2), Fraction(0)
     >>> share_spent(Account(name="a", unit="record", by_period=False, epsilon=Fraction(1), delta=none,
     ...                     spent_epsilon=half, spent_delta=none, entries=2, head=FIRST))
@@ -49,7 +49,7 @@ def share_spent(account: Account) -> Fraction:
 def bar(account: Account, *, plain: bool = False) -> str:
     """Return one line: a bar of what is spent, and the numbers.
 
-    >>> from flexdp.accounting.entries import FIRST
+    >>> from flexdp.accounting.chain import FIRST
     >>> print(bar(Account(name="a", unit="record", by_period=False, epsilon=Fraction(2), delta=Fraction(0),
     ...                   spent_epsilon=Fraction(1), spent_delta=Fraction(0), entries=2, head=FIRST), plain=True))
     a  [############............]  spent ε = 1 of 2, δ = 0 of 0; left ε = 1, δ = 0 for each record
