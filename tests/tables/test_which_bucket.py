@@ -19,7 +19,7 @@ import flexdp
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.buckets import RelativeWidth
-from flexdp.tables.counting import named_columns, counted_together
+from flexdp.tables.counting import counted_together, named_columns
 from flexdp.tables.engines.registry import ENGINES
 
 
