@@ -25,6 +25,7 @@ ROWS = int(os.environ.get("FLEXDP_ROWS", 6000))
 SEEDS = range(20 if os.environ.get("FLEXDP_DEEP") else 2)
 LARGE = 200  # an ε for which the windows of a few thousand records are as small a part of them as those of millions
 LEVELS = ["min", "median", "q0.99", "max"]
+TEN = ["x", "i", "s", *(f"x{place}" for place in range(7))]
 DECILES = [f"q0.{place}" for place in range(1, 10)]
 REQUESTS: dict[str, tuple[Callable[[Any, int], Any], int, int | None]] = {  # jobs of few records, and of many
     "buckets": (lambda frame, e: flexdp.release(frame, "x", width=5, epsilon=e, delta="1e-6"), 2, None),
@@ -40,6 +41,7 @@ REQUESTS: dict[str, tuple[Callable[[Any, int], Any], int, int | None]] = {  # jo
         None,
     ),
     "summary": (lambda frame, e: flexdp.summary(frame, ["x", "i", "s"], epsilon=3 * e, delta="1e-6"), 15, 24),
+    "summary of ten": (lambda frame, e: flexdp.summary(frame, TEN, epsilon=10 * e, delta="1e-6"), 50, 80),
 }
 
 
@@ -53,6 +55,7 @@ def cells() -> dict[str, tuple[str, list[Any]]]:
         "i": ("bigint", rng.integers(-(10**12), 10**12, ROWS).tolist()),
         "s": ("datetime", (start + rng.integers(0, 10**13, ROWS)).tolist()),
         "g": ("text", [f"ward {place % 7}" for place in range(ROWS)]),
+        **{f"x{place}": ("double", rng.lognormal(place, 0.3 * place, ROWS).tolist()) for place in range(7)},
     }
 
 

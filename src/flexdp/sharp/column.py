@@ -12,12 +12,16 @@ value that a request depends on is known. In memory every value is a piece of it
 
 Replies are those of the sorted column whatever an engine's arithmetic does, or there is none, because
 
-* all pieces are of one snapshot of the records (the private copy);
+* all pieces are of one snapshot of the records: the private copy, or files whose signatures are compared at the end;
 * pieces are disjoint and in order, and the parts of a piece have as many records as it had: both are checked here;
 * nothing is assumed of how an engine puts records into pieces;
+* a double comes back from every driver as it was stored, and as a limit it means the same double in a statement: else
+  parts would not add up for some data (``tests/engines/test_ranks.py`` has values at the edges of cells);
 * a tally is the same sum wherever it is computed: engines and :func:`places_on` do the same operations on doubles and
   on 64-bit integers, so that which of them does never matters (wide integers, which engines cast, stay there);
 * ``Request.enough`` lets a count be approximate only where that many records lie on both sides.
+
+Texts of statements hold public numbers only: two tables have the same texts. Pieces are put beside them.
 """
 
 from __future__ import annotations

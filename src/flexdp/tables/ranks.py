@@ -37,7 +37,7 @@ from flexdp.tables.sql.rank_query import NAMED, PARTS, RankQuery, exactly
 
 __all__ = ["GroupedRanks", "check_ranks", "open_ranks", "rank_query_of"]
 
-FEW = 1 << 20  # records of a column, or of several groups, whose values are fetched together
+FEW = 1 << 20  # records of several groups whose values are fetched together
 SORTED_AT_MOST = 1 << 24  # records that are sorted in this process
 _KINDS = ("integer", "number", "date", "datetime", "boolean")
 _T = TypeVar("_T")
@@ -393,8 +393,8 @@ class _Records:
         return Column(self.query.scale, pieces.in_order(), self)
 
     def everything(self, total: int, wanted: int = 0) -> Pieces | None:
-        """Return all values, if there are few records, or not many more and half of them are needed."""
-        if total > (4 * FEW if 2 * wanted > total else FEW):
+        """Return all values, if there are few records, or more of which half are needed."""
+        if total > (4 * FEW if 2 * wanted > total else FEW // 8):  # a driver takes microseconds for each row
             return None
         return _fetched(self.query, self.session, self.query.values(self.group))
 
