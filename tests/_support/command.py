@@ -28,7 +28,8 @@ RIGHT = [
     "release t.csv x --kind number --width 5 --bounds 0:100 --outside clamp --epsilon 1 --delta 1e-6 --stat max "
     "--certify 0.1 --delimiter , --format csv --by w --by-kind text --groups A,B --other rest --unit p "
     "--unit-kind text --max-buckets-per-unit 1 -o o.json",
-    "release t.csv x --also y --separately --split 1,2 --width 1,2 --relative 0.1 --edges 1,2 --beta 1 -e 1 -d 1e-6",
+    "release t.csv x=number y --together --split 1,2 "
+    "--width x=1 --width y=2 --relative 0.1 --edges 1,2 --beta 1 -e 1 -d 1e-6",
     "release t.csv x --per-unit max --unit p --zone UTC --table t --epsilon 1 --delta 1e-6",
     "release t.csv x --kind number --ask q0.9 --epsilon 1 --delta 0 --bounds 0:100 --by w --groups A,B",
     "release t.csv x --kind number --width 5 -e 1 -d 1e-6 --title T --publisher P --dataset-name N --period P",
@@ -42,11 +43,11 @@ RIGHT = [
     "ledger history b.db a",
     "ledger verify b.db --receipt a",
     "ledger export b.db --format registry --date 2026-01-01 --output o.json",
-    "summary t.csv --column x=number --skip y --split 1 --zone UTC --epsilon 1 --delta 1e-6 -o o.json",
-    "summary t.csv --column x=number --column w=text --split x=2 --width x=1 --bounds x=0:9 --exact w -e 1 -d 1e-6",
-    "summary t.csv -c x=number -c y=number -c w=text --relative x=0.1 --edges y=0,1,2 --outside y=drop -e 1 -d 1e-6",
+    "summary t.csv --kind x=number --skip y --split 1 --zone UTC --epsilon 1 --delta 1e-6 -o o.json",
+    "summary t.csv x=number w=text --split x=2 --width x=1 --bounds x=0:9 --exact w -e 1 -d 1e-6",
+    "summary t.csv x=number y=number w=text --relative x=0.1 --edges y=0,1,2 --outside y=drop -e 1 -d 1e-6",
     "release t.csv z --kind number --width 1 --where x>3 --derive z=x+y -e 1 -d 1e-6",
-    "columns t.csv --delimiter , --format csv --table t",
+    "check t.csv --columns --delimiter , --format csv --table t",
     "query t.csv x --dialect postgres",
     "plan --epsilon 1 --delta 1e-6 --records-about 1000 --bounds 0:100 --width 5",
     "plan --delta 1e-6 --lose-per-bucket 30 --buckets 3 --releases 2 --max-buckets-per-unit 2 --kind number",

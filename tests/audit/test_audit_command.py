@@ -120,7 +120,7 @@ def test_records_are_counted_once_only_where_nothing_but_the_noise_is_random() -
         (["audited_module:noisy", "zero", "1"], "X must be JSON, or MODULE:NAME; got 'zero'."),
         (["audited_module:broken", "0", "1"], "mechanism raised KeyError on every run"),
         (["audited_module:noisy", "0", "1", "-n", "10"], "--trials must be a whole number of at least 80"),
-        (["release", "one.csv", "age", "-d", "0.1"], "needs two FILEs"),
+        (["release", "one.csv", "age", "-d", "0.1"], "COLUMN is missing"),
         (["release", "one.csv", "other.csv", "age", "-d", "0.1", "--claim", "1"], "--claim must be ε and δ"),
     ],
 )

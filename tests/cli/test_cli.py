@@ -156,14 +156,18 @@ def test_dates_edges_relative_and_negative_bounds(tmp_path: Path, ages: Path) ->
 
 
 def test_columns_lists_what_is_declared(ages: Path, tmp_path: Path) -> None:
-    assert flexdp("columns", ages).stdout.splitlines() == ["id\tundeclared", "age\tundeclared", "ward\tundeclared"]
+    assert flexdp("check", ages, "--columns").stdout.splitlines() == [
+        "id\tundeclared",
+        "age\tundeclared",
+        "ward\tundeclared",
+    ]
     path = tmp_path / "t.parquet"
     duckdb.sql(f"COPY (SELECT 1 AS a, 'x' AS b, [1] AS c) TO '{path}' (FORMAT parquet)")
-    assert flexdp("columns", path).stdout.splitlines() == ["a\tINTEGER", "b\tVARCHAR", "c\tINTEGER[]"]
-    listed = json.loads(flexdp("columns", path, "--json").stdout)
+    assert flexdp("check", path, "--columns").stdout.splitlines() == ["a\tINTEGER", "b\tVARCHAR", "c\tINTEGER[]"]
+    listed = json.loads(flexdp("check", path, "--columns", "--json").stdout)
     assert listed[0] == {"name": "a", "type": "INTEGER", "kind": "integer"}
     (tmp_path / "t.jsonl").write_text('{"secretkey": 1}\n')
-    out = flexdp("columns", tmp_path / "t.jsonl")
+    out = flexdp("check", tmp_path / "t.jsonl", "--columns")
     assert out.returncode == 0 and out.stdout == "" and "secretkey" not in out.stderr
 
 
@@ -291,7 +295,7 @@ def test_bad_sources_are_one_line_exit_2(tmp_path: Path, ages: Path) -> None:
         (tmp_path / "not.csv.gz", "age", [], "cannot be read"),
         (tmp_path / "odd.xyz", "a", [], "has no known extension"),
         (twice, "a", [], "more than once"),
-        (ages, "agee", [], "`flexdp columns` lists the columns"),
+        (ages, "agee", [], "`flexdp check --columns` lists the columns"),
         (parquet, "wrd", [], "Did you mean 'word'?"),
         (parquet, "WORD", [], "Did you mean 'word'?"),
         (parquet, "word", ["--width", "5"], "width needs a column of numbers"),
@@ -299,14 +303,13 @@ def test_bad_sources_are_one_line_exit_2(tmp_path: Path, ages: Path) -> None:
         (parquet, "n", ["--width", "2.5"], "whole number"),
         (parquet, "t", ["--width", "5"], "length of time"),
         (parquet, "n", ["--kind", "text"], "does not fit"),
-        ([ages, parquet], "age", [], "files of one format"),
+        (ages, parquet, [], "For several files, write a pattern in quotes"),
         ("/dev/null", "age", ["--format", "csv"], "not a regular file"),
         ("x" * 300 + ".csv", "age", [], "does not exist"),
         ("a\nb.csv", "age", [], "must name a file"),
     ]
     for source, column, options, words in cases:
-        listed = source if isinstance(source, list) else [source]
-        out = flexdp("release", *listed, column, *SPEND, *options)
+        out = flexdp("release", source, column, *SPEND, *options)
         assert out.returncode == 2, (source, out.stderr)
         assert words in out.stderr, (source, out.stderr)
         assert out.stdout == "" and len(out.stderr.splitlines()) == 1
@@ -335,7 +338,11 @@ def test_an_unreadable_file_is_refused() -> None:
 def test_hostile_names_and_keys_cannot_steer_a_terminal(tmp_path: Path) -> None:
     path = tmp_path / "h.csv"
     path.write_text("a\x1b[31mb,c\n" + "\x1b]0;owned\x07\u202etext,1\n" * 100)
-    for command in (["columns", path], ["release", path, "a\x1b[31mb", *EXACT], ["release", path, "a\x1b", *EXACT]):
+    for command in (
+        ["check", path, "--columns"],
+        ["release", path, "a\x1b[31mb", *EXACT],
+        ["release", path, "a\x1b", *EXACT],
+    ):
         out = flexdp(*command)
         assert "\x1b" not in out.stdout + out.stderr and "\x07" not in out.stdout and "\u202e" not in out.stdout
     assert "\\u001b]0;owned" in flexdp("release", path, "a\x1b[31mb", *EXACT).stdout
@@ -526,13 +533,13 @@ def test_interrupt_while_nothing_comes_through_the_pipe(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_several_files_on_one_line(tmp_path: Path) -> None:
+def test_several_files_by_a_pattern(tmp_path: Path) -> None:
     for i in range(3):
         (tmp_path / f"p{i}.csv").write_text("v\n" + f"{i}\n" * 100)
-    out = flexdp("release", *(tmp_path / f"p{i}.csv" for i in range(3)), "v", *EXACT, "-s", "support")
+    out = flexdp("release", tmp_path / "p[0-2].csv", "v", *EXACT, "-s", "support")
     assert out.stdout.splitlines()[2:] == ["0", "1", "2"]
     (tmp_path / "p3.csv").write_text("w\n1\n")
-    out = flexdp("release", *(tmp_path / f"p{i}.csv" for i in range(4)), "v", *EXACT)
+    out = flexdp("release", tmp_path / "p*.csv", "v", *EXACT)
     assert out.returncode == 2 and "missing from some of the files" in out.stderr
 
 
@@ -553,12 +560,16 @@ def test_without_a_command_the_help_is_shown() -> None:
 
 def test_a_forgotten_column_or_file_is_told(ages: Path) -> None:
     out = flexdp("release", ages, *SPEND)
-    assert out.returncode == 2 and out.stderr.startswith("Error: FILE or COLUMN is missing. Name the file")
-    out = flexdp("release", ages, "nofile.csv", "age", *SPEND)
-    assert out.returncode == 2 and "'nofile.csv' does not exist" in out.stderr
+    assert out.returncode == 2 and out.stderr.startswith("Error: COLUMN is missing: this source declares no types")
+    out = flexdp("release", "age", *SPEND)
+    assert out.returncode == 2 and "FILE: 'age' does not exist" in out.stderr
+    out = flexdp("release", *SPEND)
+    assert out.returncode == 2 and out.stderr.startswith("Error: Missing argument 'FILE'")
 
 
-@pytest.mark.parametrize("command", [["plan", "-e", "1"], ["columns", "{ages}"], ["query", "{ages}", "age", "--exact"]])
+@pytest.mark.parametrize(
+    "command", [["plan", "-e", "1"], ["check", "{ages}", "--columns"], ["query", "{ages}", "age", "--exact"]]
+)
 def test_a_full_standard_output_is_no_surprise(ages: Path, command: list[str]) -> None:
     words = [sys.executable, "-m", "flexdp", *(word.format(ages=ages) for word in command)]
     with Path("/dev/full").open("w") as full:

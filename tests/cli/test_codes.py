@@ -54,7 +54,7 @@ def error_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
         (["AGES", "Agee", *SPEND, "--width", "5"], 2, "InputError", "column", "COLUMN: no column named 'Agee'."),
         (["AGES", "Age", *SPEND, "--nonsense"], 2, "UsageError", None, "No such option"),
         (["AGES", "Age", "--width", "5"], 2, "UsageError", None, "Missing option '--epsilon'"),
-        (["AGES", "Age", *SPEND, "--kind", "x"], 2, "UsageError", None, "Invalid value for '--kind'"),
+        (["AGES", "Age", *SPEND, "--kind", "x"], 2, "InputError", "kind", "--kind must be 'integer'"),
         (["no.csv", "Age", *SPEND, "--width", "5"], 2, "InputError", "source", "FILE: 'no.csv' does not exist"),
         (["postgresql://u:QUOKKA@127.0.0.1:1/d", "x", "--table", "t", *SPEND], 6, "UnavailableError", "source",
          "FILE: cannot connect to the server."),
@@ -74,7 +74,7 @@ def test_errors_as_json(
     assert "QUOKKA" not in as_json.stderr
 
 
-@pytest.mark.parametrize("command", ["columns", "query", "summary", "report", "plan", "demo"])
+@pytest.mark.parametrize("command", ["check", "query", "summary", "report", "plan", "demo"])
 def test_every_command_with_json_has_json_errors(command: str) -> None:
     done = flexdp(command, "--json", "--nonsense")
     assert done.returncode == 2
@@ -133,7 +133,7 @@ def test_quiet_leaves_only_errors_on_standard_error(ages: Path, tmp_path: Path) 
     study = flexdp("lab", "experiment", 1, "--quick", "--runs", 2, "--datasets", 2, "--epsilon", 1, "--no-figure",
                    "--out", tmp_path / "out", "--quiet")  # fmt: skip
     assert (study.returncode, study.stderr) == (0, "")
-    assert "--quiet" in flexdp("columns", "--help").stdout
+    assert "--quiet" in flexdp("check", "--help").stdout
     assert flexdp("release", *words).stderr == loud.stderr  # standard error is back
 
 

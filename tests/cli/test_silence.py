@@ -59,7 +59,7 @@ def test_a_closed_stream_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ("command", "module", "name"),
     [
         (["release", "t.csv", "x", "--kind", "integer", "--width", "5", "-e", "1", "-d", "1e-6"], charged, "run_paid"),
-        (["summary", "t.csv", "-c", "x=integer", "-e", "1", "-d", "1e-6"], charged, "run_paid"),
+        (["summary", "t.csv", "x=integer", "-e", "1", "-d", "1e-6"], charged, "run_paid"),
         (["check", "t.csv", "x", "--kind", "integer"], check, "check"),
     ],
     ids=["release", "summary", "check"],

@@ -31,7 +31,7 @@ SETTINGS: dict[str, tuple[list[str], set[str]]] = {
     "dates": (["day"], MOMENTS),
     "text": (["w"], ORDERED | MOMENTS),
     "boolean": (["paid"], ORDERED | {"std"}),  # its mean is a share, its sum a number of records
-    "points": (["x", "--also", "pid", "--width", "10,50"], ORDERED | MOMENTS),
+    "points": (["x", "pid", "--together", "--width", "x=10", "--width", "pid=50"], ORDERED | MOMENTS),
     "by": ([*WIDE, "--by", "w"], set()),
     "declared": ([*WIDE, "--by", "w", "--groups", "A,none"], set()),
     "units": ([*WIDE, *UNITS], {"count"}),

@@ -7,12 +7,14 @@ import re
 from pathlib import Path
 from typing import Any, NoReturn
 
+import click
 import duckdb
 import polars as pl
 import pytest
 from _support.command import commands, flexdp
 
 import flexdp as library
+from flexdp._release.parameters import parameters
 from flexdp._release.run import Request
 
 SPEND = ["-e", "2", "-d", "1e-6"]
@@ -36,7 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_buckets_by_column(place: Path) -> None:
-    line = ["-c", "age", "-c", "cost", "-c", "day", "--edges", "age=0,20,50", "--outside", "age=drop"]
+    line = ["age", "cost", "day", "--edges", "age=0,20,50", "--outside", "age=drop"]
     line += ["--relative", "cost=0.1", "--edges", "day=2024-01-01,2024-04-01,2024-11-01", "--bounds=cost=1:1000"]
     done = flexdp("summary", "t.parquet", *SPEND, *line, "--json", cwd=place)
     assert done.returncode == 0, done.stderr
@@ -51,7 +53,7 @@ def test_buckets_by_column(place: Path) -> None:
 def test_python_and_the_command_line_ask_for_the_same(place: Path) -> None:
     """The ledger finds the summary of the command line for a call in Python."""
     library.Ledger(place / "b.db").create("t", epsilon=2, delta="1e-6")
-    line = ["-c", "age", "-c", "cost", "--edges", "age=0,20,50", "--outside", "age=drop", "--relative", "cost=0.1"]
+    line = ["age", "cost", "--edges", "age=0,20,50", "--outside", "age=drop", "--relative", "cost=0.1"]
     done = flexdp("summary", "t.parquet", *SPEND, *line, "--ledger", "b.db", "--dataset", "t", cwd=place)
     assert done.returncode == 0, done.stderr
     again = library.summary(
@@ -62,32 +64,32 @@ def test_python_and_the_command_line_ask_for_the_same(place: Path) -> None:
 
 
 REFUSED: list[tuple[str, str]] = [
-    ("--relative 0.1", "--relative must be written NAME=VALUE, each column once; got '0.1'. For example --relative "
-     "cost=0.05."),
-    ("--edges 1,2,3", "--edges must be written NAME=VALUE, each column once; got '1,2,3'. For example --edges "
-     "cost=0,18,65."),
-    ("--edges age=", "--edges must be written NAME=VALUE, each column once; got 'age='. "),
-    ("--outside drop", "--outside must be written NAME=VALUE, each column once; got 'drop'. For example --outside "
-     "cost=drop."),
-    ("--edges age=1,2 --edges age=3,4", "--edges must be written NAME=VALUE, each column once; got 'age=3,4'. "),
+    ("--relative 0.1", "--relative needs numbers or times, but column 'ward' is text. Give it by column, for example "
+     "--relative id=0.05."),
+    ("--edges age=", "--edges must be written VALUE for all columns, or NAME=VALUE, each column once; got 'age='. For "
+     "example --edges cost=0,18,65."),
+    ("--edges age=1,2 --edges age=3,4", "--edges must be written VALUE for all columns, or NAME=VALUE, each column "
+     "once; got 'age=3,4'. "),
+    ("--width 5 --width age=3", "--width must be written VALUE for all columns, or NAME=VALUE, each column once; got "
+     "'5'. "),
     ("--edges age=1,,3", "--edges must be values separated by commas, none of them empty; got '1,,3'."),
     ("--relative aeg=0.1", "--relative names 'aeg', which is not among the released columns."),
     ("--edges aeg=1,2,3", "--edges names 'aeg', which is not among the released columns."),
     ("--outside aeg=drop", "--outside names 'aeg', which is not among the released columns."),
-    ("-c age --outside cost=drop", "--outside names 'cost', which is not among the released columns."),
+    ("age --outside cost=drop", "--outside names 'cost', which is not among the released columns."),
     ("--relative age=x", "--relative for column 'age' must be a number; got 'x'. "),
     ("--relative age=7", "--relative for column 'age' must be in [0.0001, 0.9]; got '7'. Give the relative half-width, "
      "for example --relative age=0.05 for 5%."),
     ("--relative day=0.1", "--relative for column 'day' needs a column of numbers, and this one holds dates or "
      "datetimes. Give --width 'day=1 day'."),
     ("--relative ward=0.1", "--relative needs numbers or times, but column 'ward' is text. Leave it out for that "
-     "column, or name its kind if its texts are numbers: --column ward=number."),
+     "column, or name its kind if its texts are numbers: ward=number."),
     ("--edges age=9,5,1", "--edges for column 'age' must be strictly ascending. Sort them and leave out repeated "
      "ones."),
     ("--edges age=1", "--edges for column 'age' must be 2 to 1001 ascending values, for example --edges "
      "age=0,18,65,120."),
     ("--edges age=0.5,1.5", "--edges for column 'age' must be whole numbers on a column of integers. Round them, or "
-     "say --column age=number."),
+     "say --kind age=number."),
     ("--edges age=a,b", "--edges for column 'age' must be a number; got 'a'. "),
     ("--edges age=0,100", "--edges for column 'age': there is only one bucket, which reveals only the number of "
      "records. Choose narrower buckets."),
@@ -98,26 +100,27 @@ REFUSED: list[tuple[str, str]] = [
     ("--width age=5 --relative age=0.1", "--width for column 'age' and --relative exclude each other. "),
     ("--width age=5 --edges age=1,2", "--width for column 'age' and --edges exclude each other. "),
     ("--relative age=0.1 --edges age=1,2", "--relative for column 'age' and --edges exclude each other. "),
-    ("--exact age --relative age=0.1", "--exact for column 'age' and --relative exclude each other. "),
-    ("--exact age --edges age=1,2", "--exact for column 'age' and --edges exclude each other. "),
+    ("--exact age --relative age=0.1", "--relative for column 'age' and --exact exclude each other. "),
+    ("--exact age --edges age=1,2", "--edges for column 'age' and --exact exclude each other. "),
     ("--bounds age=0:9 --edges age=1,2", "--edges for column 'age' and --bounds exclude each other. "),
-    ("-c age --exact age --edges age=1,2", "--exact for column 'age' and --edges exclude each other. "),
-    ("-c age --edges age=3,1", "--edges for column 'age' must be strictly ascending. "),
+    ("age --exact age --edges age=1,2", "--edges for column 'age' and --exact exclude each other. "),
+    ("age --edges age=3,1", "--edges for column 'age' must be strictly ascending. "),
     ("--width age=0", "--width for column 'age' must be in [1e-300, 1e+300]; got '0'. Give the width of a bucket in "
      "the column's own unit, for example --width age=5."),
     ("--width age=2.5", "--width for column 'age' must be a whole number on a column of integers; got '2.5'. Round it, "
-     "or say --column age=number."),
+     "or say --kind age=number."),
     ("--width 'age=1 day'", "--width for column 'age' is a length of time, and the column is read as integer; got "
-     "'1 day'. Set --column age=date or --column age=datetime if the column holds dates or datetimes."),
+     "'1 day'. Set --kind age=date or --kind age=datetime if the column holds dates or datetimes."),
     ("--width age=500 --bounds age=0:100", "--width for column 'age': there is only one bucket, which reveals only "),
     ("--bounds age=9:1", "--bounds for column 'age' must be a lower bound and a larger upper bound; got reversed "),
     ("--bounds cost=1e100:2e100", "--bounds for column 'cost' must differ within ±10^39 for automatic buckets. Give "
      "--width, or say --exact cost to make every value its own bucket."),
     ("--exact aeg", "--exact names 'aeg', which is not among the released columns."),
-    ("-c age=date", "--column NAME=KIND does not fit column 'age', which is declared as BIGINT; got 'date'."),
-    ("-c aeg", "--column: no column named 'aeg'. "),
+    ("age=date", "--kind does not fit column 'age', which is declared as BIGINT; got 'date'."),
+    ("aeg", "COLUMN: no column named 'aeg'. "),
     ("--split age=0", "--split must be greater than 0; got '0'. Give the share of each column, for example --split 2 "),
-    ("--skip ward --unit id --per-unit mean -c age=integer -c cost", "--per-unit 'mean' needs --column NAME=number: "),
+    ("--unit id --per-unit mean age=integer cost", "--per-unit 'mean' needs --kind number: "),
+    ("--skip ward age", "--skip needs no COLUMN: those that are named are published."),
     ("--zone UTC", "--zone fits a column of datetimes with a time zone only. "),
     ("--unit id", "--max-buckets-per-unit is missing: "),
     ("--by-kind text", "--by-kind needs --by, "),
@@ -143,7 +146,7 @@ def test_refusals_name_options_as_they_are_typed(
 def test_python_names_would_be_noticed() -> None:
     for said in ("say kind='date'.", "width=5", "max_buckets_per_unit is missing", "stat='count'"):
         assert PYTHON.search(said)
-    for said in ("--width age=5", "--column age=number", "--max-buckets-per-unit", "--exact age"):
+    for said in ("--width age=5", "--kind age=number", "--max-buckets-per-unit", "--exact age"):
         assert not PYTHON.search(said)
 
 
@@ -157,19 +160,19 @@ def test_no_ledger_is_charged_for_a_refusal(place: Path) -> None:
 
 def test_texts_read_without_a_kind(place: Path) -> None:
     """Buckets of a column of a text file say that it holds numbers; edges of one, too."""
-    done = flexdp("summary", "t.csv", *SPEND, "-c", "age", "--edges", "age=0,20,50,100", cwd=place)
+    done = flexdp("summary", "t.csv", *SPEND, "age", "--edges", "age=0,20,50,100", cwd=place)
     assert done.returncode == 0 and "Column 'age' was read as numbers written like 1234.5" in done.stderr
-    assert "set --decimal, --thousands, --currency or --column NAME=KIND." in done.stderr
+    assert "set --decimal, --thousands, --currency or --kind." in done.stderr
     assert not PYTHON.search(done.stderr), done.stderr
 
 
-def test_the_help_lists_the_options_of_columns_together() -> None:
+def test_the_help_stands_in_panels_and_says_what_may_differ_by_column() -> None:
     shown = flexdp("summary", "--help").stdout
     assert max(map(len, shown.splitlines())) <= 80
-    listed = re.findall(r"^  (?:-\w, )?--([a-z-]+)", shown, re.MULTILINE)
-    first = listed.index("width")
-    assert tuple(listed[first : first + len(OF_COLUMNS)]) == OF_COLUMNS
-    for parameter in commands()["summary"].params:
-        if parameter.name in OF_COLUMNS:
-            told = str(getattr(parameter, "help", ""))
-            assert str(parameter.metavar).startswith("NAME") and "column" in told.lower() and "repeatable" in told
+    panels = re.findall(r"^(\w[\w ]+):$", shown, re.MULTILINE)
+    assert panels == ["What to publish", "Privacy", "Buckets", "Reading", "Output", "Other options", "Examples"]
+    options = {option.name: option for option in commands()["summary"].params if isinstance(option, click.Option)}
+    by_column = {name for name, row in parameters().items() if row.per_column}
+    assert by_column >= {*OF_COLUMNS, "kind", "by_kind"} and len(by_column) < len(parameters()) / 2
+    for name, option in options.items():
+        assert str(option.metavar).startswith("[NAME") == (name in by_column | {"split"}), name

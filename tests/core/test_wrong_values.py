@@ -798,6 +798,7 @@ RESULTS = {
     "PrivacyCurve", "Receipt", "Stored", "Verdict", "Completed", "Computed", "DistortionCase", "ErrorCase",
     "MetricCase", "Preserved", "Checked", "Claim",
     "Audited", "Event", "ExactDelta", "Verified", "CheckedDocument", "DocumentCheck", "Finding", "Searched",
+    "TotalEvidence",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.
 INNER = {"to_python", "judge", "run", "plan_picture", "release_card"}

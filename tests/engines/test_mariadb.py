@@ -159,7 +159,7 @@ def test_addresses_and_the_command_line(db: Database, mariadb_address: str) -> N
     for scheme in ("mariadb", "mysql"):
         address = mariadb_address.replace("mariadb:", f"{scheme}:", 1).replace("/flexdp?", "/odd?")
         assert private_counts((address, "visits"), "age", width=50) == {25.0: 3000}
-        assert run_command("columns", address, "--table", "odd.visits").stdout == "age\tdouble\n"
+        assert run_command("check", address, "--columns", "--table", "odd.visits").stdout == "age\tdouble\n"
     words = [address, "age", "--table", "visits", "--width", "5"]
     assert json.loads(run_command("query", *words, "--json").stdout)["dialect"] == "mariadb"
     done = run_command("release", *words, "--epsilon", "1", "--delta", "1e-6", "--ask", "max")

@@ -141,7 +141,7 @@ def test_an_authorizer_of_sqlite(ledger: Ledger) -> None:
 
 
 def test_the_columns_are_still_listed(clerk: str) -> None:
-    done = command("columns", clerk, "--table", "secret", "--json")
+    done = command("check", clerk, "--columns", "--table", "secret", "--json")
     assert done.returncode == 0 and '"x"' in json.dumps(json.loads(done.stdout))
 
 

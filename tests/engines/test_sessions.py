@@ -162,7 +162,7 @@ def test_databases_on_the_command_line(tmp_path: Path, address: str, con: psycop
         "CREATE TABLE odd.visits AS SELECT CAST(i % 50 AS DOUBLE PRECISION) AS age FROM generate_series(1, 3000) i"
     )
     for source, table in ((str(path), "visits"), (address, "odd.visits")):
-        assert "age\t" in invoke("columns", source, "--table", table).output
+        assert "age\t" in invoke("check", source, "--columns", "--table", table).output
         shown = json.loads(invoke("query", source, "age", "--table", table, "--width", "5", "--json").output)
         assert shown["dialect"] == ("sqlite" if table == "visits" else "postgres")
         assert "GROUP BY" in shown["sql"]

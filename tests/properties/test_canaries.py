@@ -147,7 +147,17 @@ def test_a_release_has_no_private_field() -> None:
     capped = flexdp.release(frame, "x", epsilon=1, delta="1e-6", width=5, unit="u", max_buckets_per_unit=1)
     (cap,) = capped.caps  # two noisy numbers
     assert set(cap.__dataclass_fields__) == {"drawn", "epsilon", "touched", "others"}
-    names = {"columns", "partitions", "zone", "by", "by_kinds", "groups", "unit", "max_buckets_per_unit", "per_unit"}
+    names = {
+        "columns",
+        "partitions",
+        "zone",
+        "by",
+        "by_kinds",
+        "groups",
+        "unit",
+        "max_buckets_per_unit",
+        "per_unit",
+    }
     names |= {"where", "derived", "of_query", "about"}  # parameters, too
     names |= {"read_as", "keyed"}  # from parameters, formats and schemas
     assert set(released.spec.__dataclass_fields__) == names
@@ -237,7 +247,7 @@ def test_the_command_line_leaks_nothing(
         ):
             monkeypatch.setattr(sys, "argv", ["flexdp", "release", str(tmp_path / name), "x", *spend, *options])
             assert guarded(cli) == (2 if options in (["--epsilon", "0"], ["--stat", "nope"]) else 0)
-        monkeypatch.setattr(sys, "argv", ["flexdp", "columns", str(tmp_path / name)])
+        monkeypatch.setattr(sys, "argv", ["flexdp", "check", str(tmp_path / name), "--columns"])
         assert guarded(cli) == 0
     out, err = capfd.readouterr()
     assert "Highest x: " in out and "Error: " in err, "something was heard"

@@ -194,7 +194,7 @@ def test_the_command_line_writes_both_to_every_file(tmp_path: Path) -> None:
     page = (tmp_path / "t.html").read_text()
     assert "90th percentile" in page and '<h1 class="long">Waiting</h1>' in page
     assert "90th percentile" in command("report", tmp_path / "t.json").stdout
-    out = command("release", *common, "--also", "y", "--separately", "-s", "q0.9", "-o", tmp_path / "two.html")
+    out = command("release", *common, "y", "-s", "q0.9", "-o", tmp_path / "two.html")
     assert out.returncode == 0 and (tmp_path / "two.html").read_text().count("90th percentile") >= 2
     out = command("release", *common, "--period", "")
     assert out.returncode == 2 and out.stderr.startswith("Error: --period must be one line"), out
@@ -204,7 +204,7 @@ def test_a_summary_takes_files_as_they_are_written_and_metadata(tmp_path: Path) 
     path = tmp_path / "t.csv"
     path.write_text("x;day\n" + "".join(f"{i % 40},5;{1 + i % 28}.01.2024\n" for i in range(4000)))
     out = command(
-        "summary", path, "--decimal", ",", "--date-format", "%d.%m.%Y", "-c", "x=number", "-c", "day=date",
+        "summary", path, "--decimal", ",", "--date-format", "%d.%m.%Y", "x=number", "day=date",
         "--title", "All of it", "-e", "4", "-d", "1e-6", "-o", tmp_path / "t.html",
     )  # fmt: skip
     assert out.returncode == 0, out

@@ -192,8 +192,8 @@ def test_relative_buckets_and_clamps_in_one_pass() -> None:
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     frame(2000).write_csv(tmp_path / "t.csv")
-    command = [sys.executable, "-m", "flexdp", "release", "-", "lat", "--also", "n", "--separately"]
-    options = ["--width", "0.5,10", "-e", "1", "-d", "1e-6", "-s", "max", "--json"]
+    command = [sys.executable, "-m", "flexdp", "release", "-", "lat", "n"]
+    options = ["--width", "lat=0.5", "--width", "n=10", "-e", "1", "-d", "1e-6", "-s", "max", "--json"]
     for more in ([], ["--unit", "id", "--max-buckets-per-unit", "1"]):
         with (tmp_path / "t.csv").open() as stream:
             out = subprocess.run([*command, *options, *more], stdin=stream, capture_output=True, text=True, check=True)

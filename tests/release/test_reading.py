@@ -134,7 +134,7 @@ def test_the_command_line_says_the_same_after_the_release_also_if_a_kind_is_give
     assert "set --date-format. Set --zone to read datetimes with an offset. `flexdp check`" in out.stderr
     out = command("release", table, "x", "--kind", "text", "--encoding", "utf-8", *spend)
     assert "read as" not in out.stderr
-    out = command("summary", table, "-c", "x=number", "-c", "y=number", "-c", "day=date", *spend)
+    out = command("summary", table, "x=number", "y=number", "day=date", *spend)
     assert "Columns 'x' and 'y' were read as numbers" in out.stderr and out.stderr.count("If cells are") == 1
 
 

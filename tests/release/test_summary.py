@@ -243,7 +243,7 @@ def test_columns_of_no_kind_are_refused_until_they_are_left_out() -> None:
         ({"columns": ["cost", "age"], "exact": {"age": 1}}, "exact must be True or False"),
         (
             {"columns": ["cost", "age"], "exact": {"age": True}, "width": {"age": 9}},
-            "exact for column 'age' and width exclude each other",
+            "width for column 'age' and exact exclude each other",
         ),
         ({"columns": ["cost", "age"], "outside": {"agee": "drop"}}, "outside names 'agee', which is not among"),
         ({"columns": ["cost", "age"], "outside": {"age": "drop"}}, "outside for column 'age' needs bounds or edges."),
@@ -278,44 +278,44 @@ def test_command_line(visits: pl.DataFrame, tmp_path: Path) -> None:
     wards = made.stdout.partition("\nward:\n")[2].partition("\nurgent:\n")[0].splitlines()
     assert [line[0] for line in wards] == ["C", "M", "C", "A", "B", "C"] and wards[3].startswith("A\t")
     assert "Summary of 5 columns" in (tmp_path / "page.html").read_text()
-    told = run("summary", "v.csv", *spend, "-c", "ward=text", "-c", "age=integer", "--json", cwd=tmp_path)
+    told = run("summary", "v.csv", *spend, "ward=text", "age=integer", "--json", cwd=tmp_path)
     document = json.loads(told.stdout)
     assert [each["column"] for each in document["releases"]] == ["ward", "age"]
     assert [answer["stat"] for answer in document["releases"][0]["answers"]] == ["mode", "support", "counts"]
-    own = ["-c", "ward", "-c", "age", "-c", "cost", "--split", "ward=3", "--split", "age=2", "--exact", "age"]
+    own = ["ward", "age", "cost", "--split", "ward=3", "--split", "age=2", "--exact", "age"]
     told = run(
         "summary", "v.parquet", *spend, *own, "--width", "cost=500", "--bounds=cost=0:5000", "--json", cwd=tmp_path
     )
     ward, age, cost = json.loads(told.stdout)["releases"]
     assert [each["privacy"]["epsilon"] for each in (ward, age, cost)] == ["1", "2/3", "1/3"]
     assert cost["buckets"]["width"] == "500" and cost["buckets"]["bounds"] == ["0", "5000"] and age["buckets"] == {}
-    one = run("summary", "v.parquet", *spend, "-c", "urgent", "--by", "ward", "--groups", "A,B", cwd=tmp_path)
+    one = run("summary", "v.parquet", *spend, "urgent", "--by", "ward", "--groups", "A,B", cwd=tmp_path)
     assert one.returncode == 0 and "ward A" in one.stdout
     for arguments, message in (
-        (["v.csv"], "Name each with its kind, for example --column cost=number --column day=date."),
-        (["v.parquet", "-c", "ward", "-c", "ward=text"], "--column must name each column once"),
+        (["v.csv"], "Name each with its kind, for example cost=number day=date."),
+        (["v.parquet", "ward", "ward=text"], "COLUMN must name each column once"),
         (["v.parquet", "--skip", "none"], "--skip: no column named 'none'"),
         (
-            ["v.csv", "-c", "cost=number", "-c", "age"],
-            "column 'age' declares no type. Name its kind, for example --column age=number.",
+            ["v.csv", "cost=number", "age"],
+            "column 'age' declares no type. Name its kind, for example age=number.",
         ),
         (
-            ["v.csv", "-c", "cost=float"],
-            "--column: 'float' is not a kind; got 'cost=float'. Kinds are integer, ",
+            ["v.csv", "cost=float"],
+            "COLUMN: 'float' is not a kind; got 'cost=float'. Kinds are integer, ",
         ),
-        (["v.json"], "--column is missing: the keys of JSON objects are data, and are not listed. Name each with"),
+        (["v.json"], "COLUMN is missing: the keys of JSON objects are data, and are not listed. Name each with"),
         (
             ["v.parquet", "--width", "10"],
-            "--width must be written NAME=VALUE, each column once; got '10'. For example --width cost=10.",
+            "--width needs numbers or times, but column 'ward' is text. Give it by column, for example --width id=10.",
         ),
         (
             ["v.parquet", "--bounds", "cost=7"],
-            "--bounds must be written LO:HI; got '7'. For example --bounds cost=0:120.",
+            "--bounds must be written LO:HI; got '7'. For example --bounds 0:120 or",
         ),
         (
             ["v.parquet", "--width", "ward=10"],
             "--width needs numbers or times, but column 'ward' is text. Leave it out "
-            "for that column, or name its kind if its texts are numbers: --column ward=number.",
+            "for that column, or name its kind if its texts are numbers: ward=number.",
         ),
         (["v.parquet", "--split", "wrad=2"], "--split names 'wrad', which is not among the columns of the summary"),
         (["v.parquet", "--unit", "id", "--per-unit", "max"], "or leave that column out: --skip ward."),

@@ -225,7 +225,7 @@ def test_every_shape_of_release_has_its_page(shape: str, table: pd.DataFrame) ->
 
 def test_columns_released_separately(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "1,7\n" * 300)
-    line = ["release", "t.csv", "a", "--also", "b", "--separately", "--width", 5, "--epsilon", 1, "--delta", "1e-6"]
+    line = ["release", "t.csv", "a", "b", "--width", 5, "--epsilon", 1, "--delta", "1e-6"]
     assert run(*line, "-o", "r.json", cwd=tmp_path).returncode == 0
     page_of_b = run("report", "r.json", "--column", "b", cwd=tmp_path)
     assert "Release of b" in page_of_b.stdout

@@ -110,7 +110,7 @@ def test_a_file_that_another_program_writes_to_is_unavailable(path: Path) -> Non
     with held_elsewhere(path):
         with pytest.raises(UnavailableError, match="another program is writing to"):
             prepare((path, "visits"), "age", width=10)
-        failed = run_command("columns", str(path), "--table", "visits")
+        failed = run_command("check", str(path), "--columns", "--table", "visits")
         assert failed.returncode != 0
     assert private_counts((path, "visits"), "age", width=50) == {25.0: 4000}
 
@@ -127,7 +127,7 @@ def test_the_lock_of_an_open_connection_is_kept(path: Path) -> None:
 
 
 def test_on_the_command_line(path: Path, tmp_path: Path) -> None:
-    listed = run_command("columns", str(path), "--table", "visits")
+    listed = run_command("check", str(path), "--columns", "--table", "visits")
     assert listed.stdout == "age\tDOUBLE\nw\tBIGINT\n"
     out = tmp_path / "out.json"
     words = ["--table", "visits", "--epsilon", "1", "--delta", "1e-6", "--width", "10", "-o", str(out)]

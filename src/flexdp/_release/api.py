@@ -6,11 +6,9 @@ but what may be printed: parameters, and the counts that survived.
 
 from __future__ import annotations
 
-import datetime as dt
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeAlias, Unpack, overload
 
 from flexdp._core.domains import flag
 from flexdp._core.exact import Number
@@ -21,95 +19,21 @@ from flexdp._release.by_column import outside_of_each, prepare_one
 from flexdp._release.charged import payer_of, run_paid
 from flexdp._release.checks import prepare_column, refuse_unused
 from flexdp._release.columns import column_names, per_column
+from flexdp._release.parameters import Options, PaidOptions, refuse_unknown, spelled_out
 from flexdp._release.published import Release
 from flexdp._release.reading import warn_of_reading
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
 from flexdp._release.weak import warn_of_little_privacy
-from flexdp.buckets.base import Kind, Outside
 from flexdp.errors import InputError, P
-from flexdp.statistics import Statistic
 
-__all__ = ["FILE_OPTIONS", "Options", "Release", "Releases", "Request", "prepare", "query", "release", "spelled_out"]
+__all__ = ["FILE_OPTIONS", "Release", "Releases", "Request", "prepare", "query", "release"]
 
 FILE_OPTIONS = ("encoding", "sheet", "decimal", "thousands", "currency", "date_format")
 _SCALARS = ("zone", "unit", "unit_kind", "engine", "format", "delimiter")
 _BUCKETS = ("width", "relative", "edges", "bounds", "outside", "kind", "beta")
-_T = TypeVar("_T")
-_F = TypeVar("_F", bound=Callable[..., Any])
 
-PerColumn: TypeAlias = _T | Sequence[_T | None] | Mapping[str, _T] | None
-Width: TypeAlias = Number | dt.timedelta
 Check: TypeAlias = Callable[[Any, Sequence[Any], Mapping[str, Any]], None]
-Point: TypeAlias = Number | dt.date
-GroupKind: TypeAlias = Literal["text", "integer", "date", "boolean"]
-UnitKind: TypeAlias = Literal["text", "integer", "date"]
-
-
-class Options(TypedDict, total=False):
-    """Everything that :func:`flexdp.release` and :func:`flexdp.query` take beside the source and the budget."""
-
-    width: PerColumn[Width]
-    relative: PerColumn[Number]
-    edges: PerColumn[Sequence[Point]]
-    beta: Number | None
-    bounds: PerColumn[tuple[Point, Point] | Sequence[Point]]
-    outside: Outside | Mapping[str, Outside]
-    kind: PerColumn[Kind]
-    zone: str | None
-    by: str | Sequence[str] | None
-    by_kind: PerColumn[GroupKind]
-    groups: Sequence[Any] | None
-    other: str | None
-    unit: str | None
-    unit_kind: UnitKind | None
-    max_buckets_per_unit: int | None
-    per_unit: Literal["max", "min", "mean", "random"] | None
-    cap_report: bool
-    engine: Literal["postgres", "sqlite", "duckdb"] | None
-    format: Literal["csv", "jsonl", "json", "parquet", "arrow", "xlsx"] | None
-    delimiter: str | None
-    encoding: str | None
-    sheet: str | None
-    decimal: Literal[".", ","] | None
-    thousands: Literal[",", ".", " ", "'", "_"] | None
-    currency: str | Sequence[str] | None
-    date_format: str | None
-    ask: str | Statistic | Sequence[str | Statistic] | None
-    where: str | None
-    derive: Mapping[str, str] | None
-    rows_are_records: bool
-    exact: bool | Mapping[str, bool]
-    title: str | None
-    publisher: str | None
-    dataset_name: str | None
-    period: str | None
-
-
-_DEFAULTS: dict[str, Any] = {
-    **dict.fromkeys(Options.__annotations__),
-    "outside": "clamp",
-    "cap_report": True,
-    "rows_are_records": False,
-    "exact": False,
-}
-
-
-def spelled_out(function: _F) -> _F:
-    """Give a function that takes ``**options`` a signature in which every option is spelled out."""
-    own = inspect.signature(function)
-    kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-    options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=_annotation(name))
-        for name, default in _DEFAULTS.items()
-    ]
-    function.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
-    return function
-
-
-def _annotation(name: str) -> str:
-    found = Options.__annotations__[name]
-    return str(getattr(found, "__forward_arg__", found))
 
 
 @overload
@@ -122,10 +46,7 @@ def release(
     certify: Number | None = None,
     separately: Literal[False] = False,
     split: Sequence[Number] | None = None,
-    ledger: Any = None,
-    dataset: str | None = None,
-    fresh: bool = False,
-    **options: Unpack[Options],
+    **options: Unpack[PaidOptions],
 ) -> Release: ...
 
 
@@ -139,14 +60,11 @@ def release(
     certify: Number | None = None,
     separately: Literal[True],
     split: Sequence[Number] | None = None,
-    ledger: Any = None,
-    dataset: str | None = None,
-    fresh: bool = False,
-    **options: Unpack[Options],
+    **options: Unpack[PaidOptions],
 ) -> Releases: ...
 
 
-@spelled_out
+@spelled_out(PaidOptions)
 def release(
     source: Any,
     column: str | Sequence[str] | None = None,
@@ -156,10 +74,7 @@ def release(
     certify: Number | None = None,
     separately: bool = False,
     split: Sequence[Number] | None = None,
-    ledger: Any = None,
-    dataset: str | None = None,
-    fresh: bool = False,
-    **options: Unpack[Options],
+    **options: Unpack[PaidOptions],
 ) -> Release | Releases:
     """Publish a column: count its records by bucket, let every bucket lose a few, keep the rest; or answer sharply.
 
@@ -185,72 +100,7 @@ def release(
     separately, split
         Release several columns one by one out of one budget, shared equally or in the proportions of ``split``. With
         ``ask`` and buckets, and with automatic ones, the shares of buckets and of answers.
-    ledger, dataset, fresh
-        A :class:`flexdp.Ledger` or its address, and the declared name of the data set that pays: (ε, δ) is on disk
-        before a record is read. An identical request, of the same source and period, returns the stored release, free,
-        unless ``fresh``.
-    width, relative, edges
-        The buckets: of one width ("1 day", "1 month" or "15 minutes" for times); each within a fraction of its centre;
-        or between given edges. For several columns, one for all, a list, or a dictionary by name. Without any of them,
-        and without ``exact``, buckets of a column of numbers, dates or datetimes are chosen privately, and minimum and
-        maximum answered beside them (docs/automatic-buckets.md); every text, and every point of several columns, is its
-        own bucket.
-    beta
-        For several columns: cells in which no point is further than β from the middle.
-    bounds
-        A public pair (lower, upper). Privacy never needs it; it makes the share left out certifiable.
-    outside
-        Count values outside the bounds at the nearer end ("clamp") or not at all ("drop"); by column name where columns
-        are released separately.
-    kind
-        How to read a column that declares no type, or whose type pandas has inferred from its cells (default
-        "number"): "integer", "number", "text", "date", "datetime" or "boolean".
-    zone
-        The time zone in which a column of datetimes with time zones is read.
-    by, groups
-        Columns whose values make groups, found as they are, or declared, which makes all buckets public. A record lies
-        in one bucket of one group, so the price is the same.
-    other
-        The name of one more group, for the records that none of the declared groups covers.
-    by_kind, unit_kind
-        How to read columns of groups and units that declare no type (default "text"), or whose type pandas has inferred
-        (no default): "text", "integer", "date", and for groups "boolean". For several columns of groups, one for all, a
-        list, or a dictionary by name.
-    unit, max_buckets_per_unit, per_unit
-        The column of the privacy unit; the number of buckets that one unit may count in; or which one value of each
-        unit counts ("max", "min", "mean", "random").
-    cap_report
-        Publish how many units have more than ``max_buckets_per_unit`` buckets, or different values, for a twenty-fifth
-        of ε: what such a release says is not said of the column itself (docs/per-person.md).
-    engine
-        The dialect of a database connection that does not tell its own.
-    format, delimiter
-        For files, where the name and the header line do not tell.
-    encoding, sheet
-        The encoding of CSV and JSON files that are not UTF-8, such as "cp1252" or "utf-16"; the sheet of a
-        workbook, by default the first.
-    decimal, thousands, currency, date_format
-        How cells of text are written: the decimal mark "." or ","; the mark between thousands; signs that may
-        stand beside a number, such as "€"; dates such as "%d.%m.%Y". Without them, texts are read as numbers like
-        1234.5 and dates like 2024-12-31, in files, frames and lists alike. Cells written otherwise are left out, with
-        no word about a list, whose cells must not decide a warning: :func:`check` counts them (docs/files.md).
-    ask
-        Statistics to answer by themselves, or their names: max, min, median, q0.99, p99, range, iqr, count, sum, mean.
-        An empty list, or "none", leaves minimum and maximum out beside automatic buckets.
-    where
-        A test of the records that count, such as "ward = 'ICU' AND year(day) = 2024"; it is public and is published
-        with the release (docs/filters.md).
-    derive
-        Columns that are computed from others record by record, by name: ``{"stay": "arr - dep"}``.
-    rows_are_records
-        Vouch for a relation, lazy frame, DataFrame or view whose plan does not show it: every record yields at most one
-        row and no row depends on more than one record (docs/filters.md).
-    exact
-        Make every value its own bucket, instead of choosing buckets; by column name where columns are released
-        separately.
-    title, publisher, dataset_name, period
-        What the publisher declares about the release, for its JSON and its page. It is believed, and changes no number.
-        A data set that a ledger keeps by period needs the ``period``; a fixed one takes none.
+    {options}
 
     Returns
     -------
@@ -279,7 +129,7 @@ def release(
     """
     from flexdp.tables.engines.duckdb.session import engines_kept
 
-    payer = payer_of(ledger, dataset, fresh)
+    payer = payer_of(options.pop("ledger", None), options.pop("dataset", None), options.pop("fresh", False))
     with engines_kept():
         request = prepare(source, column, separately=separately, **options)
         request = request.with_budget(epsilon, delta, certify=certify, split=split)
@@ -288,7 +138,7 @@ def release(
         return run_paid(request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
 
 
-@spelled_out
+@spelled_out(like="release")
 def query(
     source: Any,
     column: str | Sequence[str] | None = None,
@@ -305,14 +155,7 @@ def query(
         As for :func:`release`.
     dialect
         Another dialect to show the query in, such as "postgres" or "mariadb".
-    width, relative, edges, beta, bounds, outside, kind, zone
-        As for :func:`release`.
-    by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit, cap_report
-        As for :func:`release`. Where units are bounded, the word 'salt' stands for the random text of a release.
-    engine, format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, ask, exact
-        As for :func:`release`.
-    where, derive, rows_are_records, title, publisher, dataset_name, period
-        As for :func:`release`.
+    {options}
 
     Returns
     -------
@@ -346,9 +189,7 @@ def _prepared(source: Any, column: Any, check: Check | None, *, separately: obje
     from flexdp.tables import open_table
 
     given = dict(options)
-    unknown = [name for name in options if name not in _DEFAULTS]
-    if unknown:
-        raise TypeError(f"release() got an unexpected keyword argument {unknown[0]!r}")
+    refuse_unknown(options, "release")
     options |= {name: plain_scalar(options[name]) for name in _SCALARS if name in options}
     apart = flag("separately", separately)
     names: list[Any] = column_names(column)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from flexdp._core.domains import flag
 from flexdp._core.text import safe_repr
 from flexdp._release.asking import asks, ends_of
 from flexdp._release.spec import Spec
@@ -15,19 +14,10 @@ from flexdp.errors import InputError, P
 if TYPE_CHECKING:
     from flexdp.tables import Column, Counting, Source
 
-__all__ = ["check_automatic", "chooses_buckets", "has_open_ends", "refuse_both", "refuse_points", "refuse_unread"]
+__all__ = ["check_automatic", "chooses_buckets", "has_open_ends", "refuse_points", "refuse_unread"]
 
 _BUCKETS = ("width", "relative", "edges", "beta")
 _OTHERWISE = ("Give ", P("width"), ", or say ", P("exact", True), " to make every value its own bucket.")
-
-
-def refuse_both(options: Mapping[str, Any]) -> None:
-    """Refuse ``exact`` beside a parameter of buckets."""
-    if not flag("exact", options.get("exact") or False):
-        return
-    for name in _BUCKETS:
-        if options.get(name) is not None:
-            raise InputError("exact", ("and ", P(name), " exclude each other"), remedy="Give one of them.")
 
 
 def chooses_buckets(spec: Spec, options: Mapping[str, Any]) -> bool:

@@ -24,6 +24,7 @@ from flexdp._release.about import LABELS, About
 from flexdp._release.asking import asks_nothing
 from flexdp._release.automatic import AutoBudget
 from flexdp._release.once import one_at_a_time
+from flexdp._release.parameters import defaults
 from flexdp._release.published import Release
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
@@ -40,12 +41,6 @@ _NUMBERS = ("epsilon", "delta", "certify", "split", "width", "relative", "edges"
             "max_buckets_per_unit")  # fmt: skip
 _UNNAMED = "A table without a path or an address is identified by a declared period alone"
 _UNWRITTEN = "The parameters cannot be compared with those of later requests"
-_DEFAULTS = {
-    "outside": "clamp",
-    "cap_report": True,
-    "exact": False,
-    "rows_are_records": False,
-}  # the command line gives them all
 _MECHANISMS = {(True, False): "dropping", (False, True): "exact answers", (True, True): "dropping and exact answers"}
 
 
@@ -79,11 +74,12 @@ def identity(request: Request, budget: Mapping[str, Any]) -> dict[str, Any] | No
         given["ask"] = list(question.wanted.words)
     elif asks_nothing(given.get("ask")):
         given["ask"] = []
+    known = defaults()  # the command line gives them all
     try:
         plain = {name: _plain(name, value) for name, value in given.items() if value is not None and name not in LABELS}
     except TypeError:
         return None
-    plain = {name: value for name, value in plain.items() if value != _DEFAULTS.get(name, ...)}
+    plain = {name: value for name, value in plain.items() if value != known.get(name, ...)}
     plain["kinds"] = [list(each.spec.kinds) + list(each.spec.by_kinds) for each in request.questions]
     return plain
 

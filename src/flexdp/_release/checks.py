@@ -21,13 +21,13 @@ from flexdp._release.automatic_checks import (
     check_automatic,
     chooses_buckets,
     has_open_ends,
-    refuse_both,
     refuse_points,
     refuse_unread,
 )
 from flexdp._release.capped import holds_all
 from flexdp._release.columns import declared_groups, group_columns, per_column, privacy_units, refuse_typed_groups
 from flexdp._release.filters import check_present, named_columns, read_as, record_filter, with_other
+from flexdp._release.parameters import refuse_clashes
 from flexdp._release.spec import Spec, group_index
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import make_buckets, make_grid
@@ -80,7 +80,7 @@ def prepare_column(
     """
     from flexdp.tables import Axis, Counting
 
-    refuse_both(options)
+    refuse_clashes(options)
     options = with_other(options, table)
     named = named_columns(table, options.get("derive"), options.get("zone"))
     declared = [named.column(name) for name in columns]
@@ -150,8 +150,6 @@ def _axes(declared: Sequence[Column], options: Mapping[str, Any], *, means: bool
     if beta is not None:
         if len(declared) < 2:
             raise InputError("beta", "fits several columns", remedy=("For one, give ", P("width"), ", twice beta."))
-        if any(value is not None for name in ("width", "relative", "edges") for value in given[name]):
-            raise InputError("beta", ("and ", P("width"), " exclude each other"), remedy="Give one of them.")
         given["width"] = [_side(BETA.check(beta), len(declared))] * len(declared)
     out = []
     for place, column in enumerate(declared):

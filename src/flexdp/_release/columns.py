@@ -87,8 +87,6 @@ def per_column(
 def group_columns(table: Source | Named, by: object, kinds: object) -> list[tuple[Column, Kind]]:
     """Return the columns of the groups, each with the kind that it is read as."""
     if by is None:
-        if kinds is not None:
-            raise InputError("by_kind", ("needs ", P("by"), ", the columns that hold the groups"))
         return []
     names = [by] if isinstance(by, str) else sequence(by)
     if not names:
@@ -133,8 +131,6 @@ def _group_kind(column: Column, asked: object) -> Kind:
 
 def declared_groups(groups: object, kinds: Sequence[Kind]) -> tuple[tuple[Any, ...], ...]:
     """Return the declared groups, sorted, each a tuple with a value for each column of ``by``."""
-    if not kinds:
-        raise InputError("groups", ("needs ", P("by"), ", the column that holds them"))
     listed = elements(groups) if isinstance(groups, Sequence) else sequence(groups)
     if not listed:
         raise InputError(
@@ -227,9 +223,6 @@ def privacy_units(
     from flexdp.tables import Units, label_reading
 
     if unit is None:
-        for name, value in (("unit_kind", asked), ("max_buckets_per_unit", most), ("per_unit", per_unit)):
-            if value is not None:
-                raise InputError(name, ("needs ", P("unit"), ", the column of the privacy unit"))
         return None
     column = named_column(table, "unit", unit)
     if column in [axis.column for axis in values]:

@@ -130,7 +130,7 @@ class Request:
         if each.wanted is not None and not (each.automatic and each.has_buckets(delta)):
             return self._with_answers(epsilon, delta, certify=certify, split=split)
         if each.wanted is None and split is not None:
-            raise InputError("split", ("needs ", P("separately", True), ", with several columns to share the budget"))
+            raise InputError("split", "needs several columns, or buckets and answers, that share the budget")
         return replace(self, budgets=(_budget(each, epsilon, delta, certify, split),))
 
     def _with_answers(

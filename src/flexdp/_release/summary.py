@@ -8,10 +8,11 @@ from typing import Any, Unpack
 from flexdp._core.domains import flag, pairs, sequence, text
 from flexdp._core.exact import Number
 from flexdp._core.text import safe_repr
-from flexdp._release.api import FILE_OPTIONS, Options, Releases, Request, prepare, spelled_out
+from flexdp._release.api import FILE_OPTIONS, Releases, Request, prepare
 from flexdp._release.asking import asks
 from flexdp._release.charged import paid_by, payer_of, run_paid
 from flexdp._release.columns import named_column
+from flexdp._release.parameters import PaidOptions, spelled_out
 from flexdp._release.reading import warn_of_reading
 from flexdp._release.summary_checks import all_columns, check_kinds
 from flexdp._release.weak import warn_of_little_privacy
@@ -21,7 +22,7 @@ from flexdp.errors import InputError, P
 __all__ = ["prepare_summary", "summary"]
 
 
-@spelled_out
+@spelled_out(PaidOptions, like="release")
 def summary(
     source: Any,
     columns: Sequence[str] | Mapping[str, Kind] | None = None,
@@ -30,10 +31,7 @@ def summary(
     delta: Number,
     skip: Sequence[str] | str | None = None,
     split: Sequence[Number] | Mapping[str, Number] | None = None,
-    ledger: Any = None,
-    dataset: str | None = None,
-    fresh: bool = False,
-    **options: Unpack[Options],
+    **options: Unpack[PaidOptions],
 ) -> Releases:
     """Publish every column of a table out of one budget: no bounds, no widths.
 
@@ -54,20 +52,10 @@ def summary(
     split
         Shares of the budget, in the order of the columns or by name, where a column that is not named has share 1;
         equal shares unless given.
-    ledger, dataset, fresh
-        The ledger and the data set that pays, as for :func:`flexdp.release`.
-    width, relative, edges, exact, bounds, outside, kind
-        As for :func:`flexdp.release`; by column name where they differ.
-    zone, by, by_kind, groups, other, unit, unit_kind, max_buckets_per_unit, per_unit, cap_report
-        As for :func:`flexdp.release`, the same for every column. Columns of groups and units are not released.
-    where, derive, rows_are_records, engine, format, delimiter
-        As for :func:`flexdp.release`.
-    encoding, sheet, decimal, thousands, currency, date_format, title, publisher, dataset_name, period
-        As for :func:`flexdp.release`.
-    ask
-        An empty list leaves minimum and maximum out; statistics of one column do not fit a summary.
-    beta
-        Does not fit a summary.
+    {options}
+
+    Parameters may differ by column name where they say so. Columns of groups and units are not released; ``ask`` may be
+    empty, to leave minimum and maximum out, and ``beta`` does not fit a summary.
 
     Returns
     -------
@@ -91,7 +79,7 @@ def summary(
     """
     from flexdp.tables.engines.duckdb.session import engines_kept
 
-    payer = payer_of(ledger, dataset, fresh)
+    payer = payer_of(options.pop("ledger", None), options.pop("dataset", None), options.pop("fresh", False))
     with engines_kept():
         request = prepare_summary(source, columns, skip=skip, **options)
         shares = shares_of(request, split)

@@ -14,7 +14,6 @@ _COMMANDS = (
     "release",
     "summary",
     "check",
-    "columns",
     "query",
     "report",
     "plan",
@@ -37,7 +36,7 @@ _CODES = (
     cls=Commands,
     names=_COMMANDS,
     epilog=_CODES,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"auto_envvar_prefix": "FLEXDP", "help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="flexdp")
 def cli() -> None:

@@ -13,7 +13,14 @@ import click
 
 from flexdp._core.text import safe_repr, visible
 from flexdp.cli.errors import VIOLATION, Run, Subcommands, guarded
-from flexdp.cli.options import AS_JSON, comma_separated, prepared, table_options
+from flexdp.cli.options import (
+    AS_JSON,
+    REQUEST,
+    PanelCommand,
+    comma_separated,
+    prepared,
+    shares,
+)
 from flexdp.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,13 +89,14 @@ def function(
     return _told(found, as_json)
 
 
-@audit.command()
-@table_options
+@audit.command(cls=PanelCommand)
+@click.argument("beside", metavar="OTHER")
+@REQUEST
 @click.option("--epsilon", "-e", required=True, metavar="E", help="Privacy loss ε of the release.")
 @click.option("--delta", "-d", required=True, metavar="D", help="δ of the release.")
 @click.option("--claim", metavar="E,D", callback=comma_separated, help="Other ε and δ to test; default: its own.")
 @click.option("--certify", metavar="S", help="Share of the budget spent on certifying the total left out.")
-@click.option("--split", metavar="S,S,…", callback=comma_separated, help="Shares of the budget, as for release.")
+@click.option("--split", multiple=True, metavar="[NAME=]S", callback=shares, help="Shares, as for a release.")
 @click.option(
     "--trials",
     "-n",
@@ -100,33 +108,32 @@ def function(
 def release(
     run: Run,
     /,
-    source: tuple[str, ...],
-    column: str,
+    source: str,
+    beside: str,
+    columns: tuple[str, ...],
     table: str | None,
     epsilon: str,
     delta: str,
     claim: list[str] | None,
     certify: str | None,
-    split: list[str] | None,
+    split: Any,
     trials: str | None,
     confidence: str,
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Audit a release of COLUMN: ONE and OTHER are two FILEs of test data that differ by one record, or one unit.
+    """Audit a release of columns: OTHER and FILE are two tables of test data that differ by one record, or one unit.
 
     Takes the options of flexdp release.
     """
     from flexdp.audit import audit as audited
 
     run.kept = "nothing was decided"
-    if len(source) != 2:
-        raise click.UsageError("audit release needs two FILEs that differ by one record or unit, and then COLUMN.")
     if claim is not None and len(claim) != 2:
         raise InputError("claim", "must be ε and δ, separated by a comma", given=safe_repr(",".join(claim)))
     requests = [
-        prepared((file,), column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
-        for file in source
+        prepared(file, columns, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
+        for file in (beside, source)
     ]
     runners = [request.repeated() for request in requests]
     many = trials or (_MANY if all(once for _, once in runners) else _FEW)

@@ -1,4 +1,4 @@
-"""``flexdp check``: how a file is read, for its custodian alone."""
+"""``flexdp check``: how a file is read, for its custodian alone; or only which columns it declares."""
 
 from __future__ import annotations
 
@@ -9,43 +9,67 @@ from typing import Any
 import click
 
 from flexdp._core.text import visible
+from flexdp._release.parameters import ReadingOptions
 from flexdp.cli.errors import Run
-from flexdp.cli.options import AS_JSON, IN_DATABASE, READING, ROWS_ARE_RECORDS, all_of, source_of
+from flexdp.cli.options import AS_JSON, FILE, IN_DATABASE, PanelCommand, options_of, source_of
 from flexdp.cli.output import between_words, still_reading
 from flexdp.cli.wording import speller
+from flexdp.errors import InputError
 
 __all__ = ["check"]
 
+_OF_FILES = ("format", "delimiter", "encoding", "sheet")
 
-@click.command()
-@click.argument("source", metavar="FILE")
+
+@click.command(cls=PanelCommand)
+@FILE
 @click.argument("column", metavar="[COLUMN]...", nargs=-1)
 @click.option(
-    "--kind",
-    type=click.Choice(["integer", "number", "text", "date", "datetime", "boolean"]),
-    help="Type to read the columns as; default: the declared one, or number.",
+    "--columns",
+    "declared",
+    is_flag=True,
+    help="List names and types of the declared columns only, and read no record: may be shown to anybody.",
 )
-@click.option("--zone", metavar="Z", help="Time zone, if datetimes are written with an offset.")
 @IN_DATABASE
-@ROWS_ARE_RECORDS
-@all_of((*READING, AS_JSON))
+@options_of(ReadingOptions)
+@AS_JSON
 @click.pass_obj
-def check(run: Run, /, source: str, column: tuple[str, ...], as_json: bool, **options: Any) -> int:
+def check(
+    run: Run, /, source: str, column: tuple[str, ...], declared: bool, as_json: bool, table: str | None, **options: Any
+) -> int:
     """Count the cells of FILE that a release would read and would not, by reason. NOT private: for its custodian only.
 
     Prints true counts, and no cell. Spends nothing.
     """
     from flexdp.tables.check import check as checked
 
+    place = source_of(source, table)
+    if declared:
+        if column:
+            raise InputError("columns", "lists all columns", remedy="Name none.")
+        return _declared(place, {name: options[name] for name in _OF_FILES}, as_json=as_json)
     run.kept = "nothing was printed"
-    options["currency"] = list(options["currency"]) or None
     known = click.get_current_context().command.params
     run.spell = speller([*known, click.Option(["--where"]), click.Option(["--derive"])])  # remedies of a release
     with still_reading():
-        found = checked(source_of((source,), options.pop("table")), list(column) or None, **options)
+        found = checked(place, list(column) or None, **options)
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
     else:
         for line in found.message(run.spell).splitlines():
             click.echo(between_words(visible(line), sys.stdout))
+    return 0
+
+
+def _declared(place: Any, reading: dict[str, Any], *, as_json: bool) -> int:
+    """Print what a table declares."""
+    from flexdp.tables import open_table
+
+    found = open_table(place, file_format=reading.pop("format"), **reading).columns
+    if as_json:
+        click.echo(json.dumps([{"name": c.name, "type": c.type_name, "kind": c.kind} for c in found]))
+    elif not found:
+        click.echo("No columns are declared. For JSON, name the key to release as COLUMN.", err=True)
+    for column in () if as_json else found:
+        click.echo(f"{visible(column.name or '')}\t{visible(column.type_name)}")
     return 0

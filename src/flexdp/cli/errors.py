@@ -66,6 +66,7 @@ NOTHING_SURVIVED = 4
 VIOLATION = 5
 UNAVAILABLE = 6
 
+_MODULES = {"summary": "release"}  # commands that share a module with another
 _EXAMPLES = {"epsilon": P("epsilon", 1), "delta": P("delta", "1e-6")}
 _MOMENT = 0.02  # seconds, after which a callback has ended
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -104,7 +105,7 @@ class Commands(click.Group):
         """Load a command; None if there is none of this name."""
         if cmd_name not in self._names:
             return None
-        found: click.Command = getattr(import_module(f"flexdp.cli.{cmd_name}"), cmd_name)
+        found: click.Command = getattr(import_module(f"flexdp.cli.{_MODULES.get(cmd_name, cmd_name)}"), cmd_name)
         if not any(parameter.name == "quiet" for parameter in found.params):
             found.params.append(_quiet())
         return with_examples(cmd_name, found)

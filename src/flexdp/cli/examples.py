@@ -8,8 +8,10 @@ __all__ = ["EXAMPLES", "with_examples"]
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "demo": ("flexdp demo", "flexdp demo --epsilon 0.1", "flexdp demo --save flights.parquet"),
-    "columns": ("flexdp columns flights.parquet",),
-    "check": ("flexdp check flights.parquet departure_delay --kind integer",),
+    "check": (
+        "flexdp check flights.parquet --columns",
+        "flexdp check flights.parquet departure_delay --kind integer",
+    ),
     "release": (
         "flexdp release flights.parquet departure_delay -e 1 -d 1e-6",
         "flexdp release flights.parquet departure_delay -e 1 -d 1e-6 --ask max --ask q0.99 -o delays.html",
@@ -18,14 +20,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "summary": (
         "flexdp summary flights.parquet -e 2 -d 1e-5 -o flights.html",
-        "flexdp summary flights.parquet -e 2 -d 1e-5 --width departure_delay=15",
+        "flexdp summary flights.parquet -e 2 -d 1e-5 --width departure_delay=15 --skip airport",
     ),
     "query": ("flexdp query flights.parquet departure_delay --width 15",),
     "report": ("flexdp report delays.json -o delays.html",),
     "plan": (
         "flexdp plan --epsilon 1 --delta 1e-6 --records-about 300000",
         "flexdp plan --lose-share 0.02 --bounds=-60:1440 --width 15 --records-about 300000",
-        "flexdp plan --epsilon 1 --public-sample flights.parquet departure_delay --ask none",
+        "flexdp plan --epsilon 1 --public-sample flights.parquet departure_delay --width 15",
     ),
     "lab": (
         "flexdp lab experiment 1 2 --quick --out results",

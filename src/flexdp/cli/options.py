@@ -1,50 +1,200 @@
-"""Options that several commands share, and the request that they describe."""
+"""Options of commands, made from the parameters of a release, and the request that they describe.
+
+::
+
+    parameters (flexdp._release.parameters)  ──▶  --width [NAME=]W  in the panel Buckets  ──▶  {"width": {"age": "10"}}
+
+A parameter that may differ by column is written VALUE for all columns, or NAME=VALUE for one, and may be repeated.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from flexdp._core.text import safe_repr
+from flexdp._release.parameters import (
+    BucketOptions,
+    OutputOptions,
+    Parameter,
+    PayingOptions,
+    PrivacyOptions,
+    PublishOptions,
+    ReadingOptions,
+    parameters,
+)
+from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 
 __all__ = [
-    "ABOUT",
     "AS_JSON",
-    "DELIMITER",
-    "ENCODING",
-    "FORMAT",
+    "COLUMNS",
+    "FILE",
     "IN_DATABASE",
-    "READING",
-    "ROWS_ARE_RECORDS",
-    "SHEET",
-    "ZONE",
+    "LISTED",
+    "REQUEST",
+    "PanelCommand",
+    "PanelOption",
     "all_of",
     "bounds_pair",
-    "by_column",
+    "columns_given",
     "comma_separated",
     "group_options",
-    "labels",
-    "named_values",
+    "options_of",
+    "output_option",
     "pair_of",
-    "paying",
     "prepared",
     "shares",
     "source_of",
-    "table_options",
 ]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_PANELS = ("What to publish", "Privacy", "Buckets", "Reading", "Output", "Other options")
+_PANEL_OF = {
+    PublishOptions: "What to publish",
+    PrivacyOptions: "Privacy",
+    PayingOptions: "Privacy",
+    BucketOptions: "Buckets",
+    ReadingOptions: "Reading",
+    OutputOptions: "Output",
+}
 _TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
-_BY_COLUMN = {"width": 10, "relative": 0.05, "edges": [0, 18, 65], "bounds": (0, 120), "outside": "drop"}  # examples
-_TWO_BOUNDS = (P("bounds", (0, 120)), " or ", P("bounds", ("2024-01-01", "2024-12-31T18:30")))
 _TIMES = re.compile(f"{_TIME}:{_TIME}", re.ASCII)
+_EXAMPLES = {
+    "width": 10, "relative": 0.05, "edges": [0, 18, 65], "bounds": (0, 120), "outside": "drop", "kind": "number",
+    "by_kind": "integer", "derive": "arr - dep",
+}  # fmt: skip
+_EVERY = "\0"  # a flag for columns, written without a name
+
+
+class PanelOption(click.Option):
+    """An option that stands under a heading of the help."""
+
+    panel: str
+
+    def __init__(self, *args: Any, panel: str = _PANELS[-1], parameter: Parameter | None = None, **given: Any) -> None:
+        super().__init__(*args, **given)
+        self.panel, self.parameter = panel, parameter
+
+    @property
+    def per_column(self) -> bool:
+        """True if it is written [NAME=]VALUE."""
+        return self.parameter is not None and self.parameter.per_column
+
+
+class PanelCommand(click.Command):
+    """A command whose options stand under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, panel by panel."""
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in _PANELS}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                rows[getattr(parameter, "panel", _PANELS[-1])].append(record)
+        for title, records in rows.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def all_of(options: Sequence[Callable[[_F], _F]]) -> Callable[[_F], _F]:
+    """Return one decorator that adds several options, in their order."""
+    return lambda function: reduce(lambda wrapped, option: option(wrapped), reversed(options), function)
+
+
+def options_of(*groups: type, names: Sequence[str] = ()) -> Callable[[Any], Any]:
+    """Return a decorator that adds the options of groups of parameters, all of them or those that are named."""
+    rows = [(_PANEL_OF[group], row) for group in groups for row in parameters(group).values()]
+    return all_of(
+        [_option(panel, row) for panel, row in rows if row.param.on_command_line and (not names or row.name in names)]
+    )
+
+
+def _option(panel: str, row: Parameter) -> Callable[[_F], _F]:
+    word = row.name.replace("_", "-")
+    given: dict[str, Any] = {"cls": PanelOption, "panel": panel, "parameter": row}
+    if row.is_flag and not row.per_column:
+        if row.param.default:
+            text = f"Do not {row.param.help[0].lower()}{row.param.help[1:]}"
+            return click.option(
+                f"--no-{word}", row.name, is_flag=True, flag_value=False, default=True, help=text, **given
+            )
+        return click.option(f"--{word}", is_flag=True, help=row.param.help, **given)
+    text = row.param.help
+    if row.is_flag:
+        return click.option(
+            f"--{word}", multiple=True, is_flag=False, flag_value=_EVERY, metavar=f"[{row.param.shown}]",
+            callback=_of_columns, help=text, **given,
+        )  # fmt: skip
+    repeated = row.per_column or row.param.form in ("repeated", "named")
+    shown = row.param.shown or "|".join(row.choices)
+    return click.option(
+        f"--{word}",
+        type=click.Choice(row.choices) if row.choices and not repeated and not row.param.shown else None,
+        multiple=repeated,
+        metavar=f"[NAME=]{shown}" if row.per_column else shown or None,
+        callback=_READERS[row.param.form] if not row.per_column else _of_columns,
+        help=text,
+        **given,
+    )
+
+
+def _of_columns(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> Any:
+    """VALUE for all columns, or NAME=VALUE, NAME=VALUE, …: one value, or a dictionary by column."""
+    assert isinstance(option, PanelOption) and option.parameter is not None
+    row, name = option.parameter, option.name or ""
+    if not values:
+        return row.param.default
+    if row.is_flag:
+        return True if _EVERY in values else dict.fromkeys(values, True)
+    read = _READERS[row.param.form]
+    if len(values) == 1 and "=" not in values[0]:
+        return read(context, option, values[0])
+    out: dict[str, Any] = {}
+    for value in values:
+        column, sign, rest = value.rpartition("=")
+        if not sign or not column or not rest.strip() or column in out:
+            raise InputError(
+                name,
+                "must be written VALUE for all columns, or NAME=VALUE, each column once",
+                given=safe_repr(value),
+                remedy=("For example ", P(name, {"cost": _EXAMPLES[name]}), "."),
+            )
+        out[column] = read(context, option, rest)
+    return out
+
+
+def _one(_context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if option.name == "delimiter" and value in ("\\t", "tab"):
+        return "\t"
+    return value
+
+
+def _repeated(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
+    return list(values) or None
+
+
+def named_values(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
+    """Split NAME=VALUE, where the value may have an = in it."""
+    out: dict[str, str] = {}
+    for value in values:
+        name, sign, rest = value.partition("=")
+        if not sign or not name.strip() or not rest.strip() or name.strip() in out:
+            raise InputError(
+                parameter.name or "",
+                "must be written NAME=VALUE, each name once",
+                given=safe_repr(value),
+                remedy="For example 'stay=arr - dep'.",
+            )
+        out[name.strip()] = rest.strip()
+    return out or None
 
 
 def comma_separated(_context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -63,290 +213,196 @@ def comma_separated(_context: click.Context, parameter: click.Parameter, value: 
     return parts
 
 
-def named_values(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
-    """Split NAME=VALUE as an option's callback."""
-    out: dict[str, str] = {}
-    for value in values:
-        name, sign, rest = value.partition("=")
-        if not sign or not name.strip() or not rest.strip() or name.strip() in out:
-            raise InputError(
-                parameter.name or "",
-                "must be written NAME=VALUE, each name once",
-                given=safe_repr(value),
-                remedy="For example 'stay=arr - dep'.",
-            )
-        out[name.strip()] = rest.strip()
-    return out or None
+def bounds_pair(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
+    """Split LO:HI as an option's callback."""
+    return None if value is None else pair_of(value)
 
 
-def by_column(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any] | None:
-    """Split NAME=VALUE, of which the value has no = in it, as the callback of an option for single columns."""
-    option = parameter.name or ""
-    out: dict[str, Any] = {}
-    for value in values:
-        name, sign, rest = value.rpartition("=")
-        if not sign or not name or not rest.strip() or name in out:
-            raise InputError(
-                option,
-                "must be written NAME=VALUE, each column once",
-                given=safe_repr(value),
-                remedy=("For example ", P(option, {"cost": _BY_COLUMN.get(option, 10)}), "."),
-            )
-        if option == "bounds":
-            out[name] = pair_of(rest, P("bounds", {name: _BY_COLUMN["bounds"]}))
-        elif option == "edges":
-            out[name] = comma_separated(context, parameter, rest)
-        else:
-            out[name] = rest.strip()
-    return out or None
+def pair_of(value: str) -> tuple[str, str]:
+    """Split LO:HI, where either may be a date with a time of day, which has colons of its own."""
+    times = _TIMES.fullmatch(value)
+    low, high = times.groups() if times else map(str.strip, value.split(":")) if value.count(":") == 1 else ("", "")
+    if not low or not high:
+        example = (P("bounds", (0, 120)), " or ", P("bounds", ("2024-01-01", "2024-12-31T18:30")))
+        raise InputError(
+            "bounds", "must be written LO:HI", given=safe_repr(value), remedy=("For example ", *example, ".")
+        )
+    return low, high
+
+
+_READERS: dict[str, Callable[[click.Context, click.Parameter, Any], Any]] = {
+    "one": _one,
+    "pair": bounds_pair,
+    "list": comma_separated,
+    "repeated": _repeated,
+    "named": named_values,
+}
 
 
 def shares(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> list[str] | dict[str, str] | None:
-    """Split shares of the budget as an option's callback: one for each column, or NAME=SHARE."""
+    """Split shares of the budget: one for each column, or NAME=SHARE."""
     parts = [part for value in values for part in comma_separated(context, parameter, value) or ()]
-    return by_column(context, parameter, tuple(parts)) if any("=" in part for part in parts) else parts or None
+    if not any("=" in part for part in parts):
+        return parts or None
+    out: dict[str, str] = {}
+    for part in parts:
+        name, _, rest = part.rpartition("=")
+        if not name or not rest.strip() or name in out:
+            raise InputError(
+                "split",
+                "must be written NAME=SHARE, each column once",
+                given=safe_repr(part),
+                remedy=("For example ", P("split", {"cost": 2}), "."),
+            )
+        out[name] = rest.strip()
+    return out
 
 
-def bounds_pair(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, str] | None:
-    """Parse LO:HI as an option's callback."""
-    return None if value is None else pair_of(value)
-
-
-def pair_of(value: str, example: P | None = None) -> tuple[str, str]:
-    """Split LO:HI, where either may be a date with a time of day, which has colons of its own."""
-    times = _TIMES.fullmatch(value)
-    low, high = times.groups() if times else map(str.strip, value.split(":")) if value.count(":") == 1 else ("", "")
-    if not low or not high:
-        raise InputError(
-            "bounds",
-            "must be written LO:HI",
-            given=safe_repr(value),
-            remedy=("For example ", *(_TWO_BOUNDS if example is None else (example,)), "."),
-        )
-    return low, high
-
-
-def _tab(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    return "\t" if value in ("\\t", "tab") else value
-
-
-FORMAT = click.option(
-    "--format",
-    type=click.Choice(["csv", "jsonl", "json", "parquet", "arrow", "xlsx"]),
-    help="File format; default: taken from the file name.",
+AS_JSON: Callable[[Any], Any] = click.option(
+    "--json", "as_json", is_flag=True, cls=PanelOption, panel="Output", help="Print as JSON."
 )
-DELIMITER = click.option(
-    "--delimiter", metavar="C", callback=_tab, help="Delimiter of CSV files; default: taken from the header."
-)
-ENCODING = click.option(
-    "--encoding", metavar="E", help="Encoding of CSV and JSON files; default: UTF-8. E.g. cp1252, latin-1, utf-16."
-)
-ROWS_ARE_RECORDS = click.option(
-    "--rows-are-records",
-    is_flag=True,
-    help="Vouch for a view: every record yields at most one row and no row depends on more than one record.",
-)
-SHEET = click.option("--sheet", metavar="NAME", help="Sheet of an Excel workbook; default: the first.")
-WRITTEN = (
-    click.option("--decimal", metavar="C", help="Decimal mark of numbers in text: . (default) or ,"),
-    click.option("--thousands", metavar="C", help="Mark between thousands of numbers in text: , . ' _ or ' '."),
-    click.option("--currency", multiple=True, metavar="C", help="Sign that may stand beside numbers in text, e.g. €."),
-    click.option("--date-format", metavar="F", help="Format of dates in text, e.g. %d.%m.%Y; default: %Y-%m-%d."),
-)
-READING = (DELIMITER, FORMAT, ENCODING, SHEET, *WRITTEN)  # everything that says how a file is read
-ZONE = click.option("--zone", metavar="Z", help="Time zone of datetimes with an offset, e.g. Europe/Berlin.")
-ABOUT = (
-    click.option("--title", metavar="T", help="Title of the page."),
-    click.option("--publisher", metavar="P", help="Publisher, for the JSON and the page."),
-    click.option("--dataset-name", metavar="N", help="Name of the data set, for the JSON and the page."),
-    click.option(
-        "--period", metavar="P", help="Period that the data covers, for the JSON, the page and a ledger by period."
-    ),
-)
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-IN_DATABASE = click.option(
+FILE: Callable[[Any], Any] = click.argument("source", metavar="FILE")
+COLUMNS: Callable[[Any], Any] = click.argument("columns", metavar="[COLUMN[=KIND]]...", nargs=-1)
+IN_DATABASE: Callable[[Any], Any] = click.option(
     "--table",
     metavar="T",
+    cls=PanelOption,
+    panel="Reading",
     help="Table in a database: FILE is postgresql://… or mariadb://…, or a .db, .sqlite or .duckdb file.",
 )
-_LABELS = (
-    click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable."),
-    click.option(
-        "--by-kind",
-        metavar="K,K,…",
-        callback=comma_separated,
-        help="Type of group columns that declare none: text (default), integer, date, boolean; one, or one for each.",
-    ),
-    click.option(
-        "--groups",
-        metavar="G,G,…",
-        callback=comma_separated,
-        help="Groups to publish; the list itself is public. Several group columns: A:1,B:2; with commas: '\"A, B\",C'.",
-    ),
-    click.option("--other", metavar="NAME", help="One more group, for the records that --groups does not cover."),
-    click.option("--unit", metavar="COLUMN", help="Column of the privacy unit, e.g. patient_id."),
-    click.option(
-        "--unit-kind",
-        type=click.Choice(["text", "integer", "date"]),
-        help="Type of a unit column that declares none; default: text.",
-    ),
-    click.option(
-        "--max-buckets-per-unit",
-        metavar="K",
-        help="Maximum number of buckets one unit may count in; required with --unit.",
-    ),
-    click.option(
-        "--no-cap-report",
-        "cap_report",
-        is_flag=True,
-        flag_value=False,
-        default=True,
-        help="Do not publish how many units have more buckets than that; publishing it takes 4% of ε.",
-    ),
-    click.option(
-        "--where", metavar="TEST", help="Count only records that pass a test, e.g. \"ward = 'ICU' AND age >= 18\"."
-    ),
-    click.option(
-        "--derive",
-        multiple=True,
-        metavar="NAME=VALUE",
-        callback=named_values,
-        help="Column computed from others, e.g. 'stay=arr - dep', or 'stay=date(arr) - date(dep)'; repeatable.",
-    ),
-    ROWS_ARE_RECORDS,
-    click.option("--per-unit", type=click.Choice(["max", "min", "mean", "random"]), help="Count one value per unit."),
-)
-_TABLE = (
-    click.argument("source", metavar="FILE...", nargs=-1),
-    click.argument("column"),
-    click.option("--also", multiple=True, metavar="COLUMN", help="Another column, released together with COLUMN."),
-    click.option(
-        "--separately", is_flag=True, help="Release COLUMN and the --also columns one by one, in one pass over FILE."
-    ),
-    click.option(
-        "--width",
-        metavar="W",
-        help="Bucket width in the units of the column; for dates and times, '1 day', '15 minutes', …",
-    ),
-    click.option("--relative", metavar="R", help="Relative half-width of buckets, e.g. 0.05."),
-    click.option("--edges", metavar="E,E,…", callback=comma_separated, help="Bucket edges, ascending."),
-    click.option(
-        "--exact",
-        is_flag=True,
-        help="Make every value its own bucket. Default: buckets of numbers, dates and times are chosen privately.",
-    ),
-    click.option("--beta", metavar="B", help="With --also: maximum distance of a point from the centre of its bucket."),
-    click.option("--bounds", metavar="LO:HI", help="Public bounds of the values."),
-    click.option(
-        "--outside",
-        type=click.Choice(["clamp", "drop"]),
-        default="clamp",
-        show_default=True,
-        help="Treatment of values outside the bounds.",
-    ),
-    click.option(
-        "--kind",
-        type=click.Choice(["integer", "number", "text", "date", "datetime", "boolean"]),
-        help="Type of a column that declares none.",
-    ),
-    ZONE,
-    *_LABELS,
-    click.option(
-        "--ask",
-        multiple=True,
-        metavar="S",
-        help="Statistic to answer directly: max, min, median, q0.99, range, iqr, count, sum, mean; repeatable. "
-        "Without it, automatic buckets come with max and min, except with --by or --bounds; 'none' leaves these out.",
-    ),
-    IN_DATABASE,
-    *READING,
-    AS_JSON,
-)
-
-
-def all_of(options: tuple[Callable[[_F], _F], ...]) -> Callable[[_F], _F]:
-    """Return one decorator that adds several options, in their order."""
-    return lambda function: reduce(lambda wrapped, option: option(wrapped), reversed(options), function)
-
-
-table_options: Callable[[Any], Any] = all_of(_TABLE)
-paying: Callable[[Any], Any] = all_of(
-    (
-        click.option("--ledger", metavar="FILE", help="Ledger that pays: a file, or postgresql://…"),
-        click.option("--dataset", metavar="NAME", help="Declared data set in the ledger, e.g. payroll-2026."),
+LISTED: Callable[[Any], Any] = all_of(
+    [
         click.option(
-            "--fresh",
-            is_flag=True,
-            help="Draw and pay again, even if the same release of the same source and period exists.",
+            "--together", is_flag=True, cls=PanelOption, panel="What to publish",
+            help="Publish several columns as points, instead of one by one.",
         ),
-    )
+        click.option(
+            "--skip", multiple=True, metavar="COLUMN", cls=PanelOption, panel="What to publish",
+            help="Without COLUMN, which means all columns: one to leave out, such as an id.",
+        ),
+    ]
+)  # fmt: skip
+REQUEST: Callable[[Any], Any] = all_of(
+    [
+        FILE,
+        COLUMNS,
+        LISTED,
+        options_of(PublishOptions, PrivacyOptions, BucketOptions),
+        IN_DATABASE,
+        options_of(ReadingOptions),
+        AS_JSON,
+    ]
 )
-labels: Callable[[Any], Any] = all_of(_LABELS)
 
 
-def source_of(files: tuple[str, ...], table: str | None) -> Any:
-    """Return what the library takes as a source: a path, several, or an address with a table."""
+def output_option(text: str) -> Callable[[Any], Any]:
+    """Return the option that names the file to write."""
+    return click.option("--output", "-o", metavar="FILE", cls=PanelOption, panel="Output", help=text)
+
+
+def source_of(file: str, table: str | None) -> Any:
+    """Return what the library takes as a source: a path or a pattern, or an address with a table."""
     from flexdp.tables.opening import is_database, no_table_given
 
-    if not files:
-        raise click.UsageError(
-            "FILE or COLUMN is missing. Name the file, then its column (flexdp columns FILE lists them)."
-        )
     if table is None:
-        if is_database(files[0]):
-            raise no_table_given(files[0], "Name a table in it.")
-        return files[0] if len(files) == 1 else [Path(file) for file in files]
-    if len(files) > 1:
-        raise InputError("table", "needs exactly one database", remedy="Give one address or file.")
-    if not is_database(files[0]):
+        if is_database(file):
+            raise no_table_given(file, "Name a table in it.")
+        return file
+    if not is_database(file):
         raise InputError(
             "table",
             "applies to databases only",
             remedy="A database is postgresql://… or mariadb://…, or a file that ends in .db, .sqlite, .sqlite3, "
             ".duckdb or .ddb.",
         )
-    return files[0], table
+    return file, table
 
 
-def prepared(source: tuple[str, ...], column: str, table: str | None, **options: Any) -> Any:
-    """Check everything that was asked against what the table declares, and return the request."""
+def columns_given(columns: tuple[str, ...]) -> dict[str, str | None]:
+    """Columns written NAME or NAME=KIND; an = in a name is part of it unless a kind follows."""
+    found: dict[str, str | None] = {}
+    for column in columns:
+        name, _, last = column.rpartition("=")
+        kind = last if name and last in get_args(Kind) else None
+        name = name if kind else column
+        if name in found:
+            raise InputError("columns", "must name each column once", given=safe_repr(name))
+        found[name] = kind
+    return found
+
+
+def prepared(source: str, columns: tuple[str, ...], table: str | None, **options: Any) -> Any:
+    """Check everything that was asked against what the table declares, and return the request.
+
+    One column is one release, and so are the points of several that are published ``together``. Otherwise each column
+    has a release of its own, all columns where none is named.
+    """
     from flexdp._release.api import prepare
+    from flexdp._release.summary import prepare_summary
 
-    also, by = options.pop("also"), options.pop("by")
-    if options["separately"] and not also:
-        raise InputError("separately", "needs several columns", remedy=("Name the others with ", P("also"), "."))
-    names = [column, *also]
-    for name in ("ask", "currency"):
-        options[name] = list(options[name]) or None
-    for name in ("width", "bounds"):
-        options[name] = _each(name, options[name], names)
-    return prepare(
-        source_of(source, table),
-        names if also else column,
-        **{**options, **group_options(by, options["by_kind"], options["groups"])},
-    )
+    together, skip = options.pop("together", False), options.pop("skip", ())
+    named = columns_given(columns)
+    options |= group_options(options.get("by"), options.get("groups"))
+    if any(kind is not None for kind in named.values()):
+        options["kind"] = _kinds(named, options.get("kind"))
+    if skip and columns:
+        raise InputError("skip", ("needs no ", P("columns"), ": those that are named are published"))
+    if together and len(named) < 2:
+        raise InputError("together", "needs several columns", remedy="Name them after the file.")
+    _refuse_file(options.get("exact"), named)
+    place = source_of(source, table)
+    try:
+        if together or len(named) == 1:
+            return prepare(place, list(named) if together else next(iter(named)), **options)
+        return prepare_summary(place, list(named) or None, skip=list(skip) or None, **options)
+    except InputError as refusal:
+        raise _explained(refusal, columns) from None
 
 
-def group_options(by: Sequence[str], kinds: list[str] | None, groups: list[str] | None) -> dict[str, Any]:
-    """Return the columns of groups, their kinds and the declared groups as the library takes them."""
+def _refuse_file(exact: Any, named: Mapping[str, str | None]) -> None:
+    """Refuse ``--exact FILE COLUMN``: what follows the option is a column."""
+    for name in exact if isinstance(exact, Mapping) else ():
+        if name not in named and _is_there(name):
+            raise InputError("exact", f": {safe_repr(name)} is a file", remedy="Write the option after the columns.")
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _kinds(named: Mapping[str, str | None], given: Any) -> Any:
+    """The kinds that were written beside the columns, and those of ``--kind``."""
+    beside = {name: kind for name, kind in named.items() if kind is not None}
+    others = dict(given) if isinstance(given, Mapping) else dict.fromkeys(named, given)
+    twice = next((name for name in beside if others.get(name) not in (None, beside[name])), None)
+    if twice is not None:
+        raise InputError("kind", f"is given twice for column {safe_repr(twice)}", remedy="Leave one out.")
+    return {**{name: kind for name, kind in others.items() if kind is not None}, **beside}
+
+
+def group_options(by: Sequence[str] | None, groups: list[str] | None) -> dict[str, Any]:
+    """Return the columns of groups and the declared groups as the library takes them."""
     among: list[Any] | None = groups
-    if groups and len(by) > 1:
+    if groups and len(by or ()) > 1:
         among = [tuple(part.strip() for part in group.split(":")) for group in groups]
-    return {"by": list(by) or None, "by_kind": kinds[0] if kinds and len(kinds) == 1 else kinds, "groups": among}
+    return {"by": list(by or ()) or None, "groups": among}
 
 
-def _each(name: str, value: Any, columns: list[str]) -> Any:
-    """One value for all columns, or one for each, separated by commas."""
-    if value is None or len(columns) == 1:
-        return value if name == "width" or value is None else pair_of(value)
-    parts = value.split(",")
-    if len(parts) not in (1, len(columns)):
-        raise InputError(
-            name,
-            f"must be one value for all columns, or one for each of the {len(columns)}, separated by commas",
-            given=safe_repr(value),
-        )
-    read = [part.strip() if name == "width" else pair_of(part) for part in parts]
-    return read if len(parts) > 1 else read[0]
+def _explained(refusal: InputError, columns: tuple[str, ...]) -> InputError:
+    """The refusal of a column that is a second file, or that was written NAME=WORD with a word that is no kind."""
+    for column in columns:
+        name, _, last = column.rpartition("=")
+        unknown = refusal.parameter == "column" and refusal.rule == f": no column named {safe_repr(column)}"
+        if unknown and _is_there(column):
+            remedy = "For several files, write a pattern in quotes, such as 'visits-*.csv'."
+            return InputError("columns", refusal.rule, remedy=remedy)
+        if name and unknown:
+            kinds = get_args(Kind)
+            remedy = f"Kinds are {', '.join(kinds[:-1])} and {kinds[-1]}."
+            return InputError("columns", f": {safe_repr(last)} is not a kind", given=safe_repr(column), remedy=remedy)
+    return refusal

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flexdp._core.text import visible
+from flexdp._release.parameters import ReadingOptions
 from flexdp.cli.errors import Run
-from flexdp.cli.options import AS_JSON, READING, ZONE, all_of, bounds_pair, comma_separated, group_options
+from flexdp.cli.options import AS_JSON, bounds_pair, comma_separated, group_options, options_of
 from flexdp.cli.output import between_words, note
 from flexdp.errors import InputError, P, Phrase, spelled
 from flexdp.histogram import Histogram
@@ -67,7 +68,7 @@ _SIZES = ("width", "relative", "edges", "bounds", "buckets")
     metavar="FILE COLUMN",
     help="Public data, to show what to expect of given buckets. The options that follow say how this FILE is read.",
 )
-@all_of((*READING, ZONE))
+@options_of(ReadingOptions, names=_READING)
 @AS_JSON
 @click.pass_obj
 def plan(
@@ -84,7 +85,6 @@ def plan(
 ) -> int:
     """Choose ε, δ and buckets, and see what will be lost. Reads no private data and spends nothing."""
     sample, spell = None, (run or Run()).spell
-    options["currency"] = list(options["currency"]) or None
     reading = {name: value for name in _READING if (value := options.pop(name)) is not None}
     if public_sample is not None:
         ordered = any(options[name] is not None for name in _SIZES)
@@ -95,7 +95,7 @@ def plan(
             ("needs ", P("public_sample"), ", the file that it describes"),
             remedy="A plan reads no other file.",
         )
-    labels = group_options(by, None, groups)
+    labels = group_options(by, groups)
     options |= {"by": labels["by"], "groups": labels["groups"], "stats": list(stats) or None, "ask": list(ask) or None}
     found = plan_release(kind=kind or "number", public_sample=sample, **options)
     if as_json:

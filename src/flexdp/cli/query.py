@@ -7,23 +7,23 @@ from typing import Any
 
 import click
 
-from flexdp.cli.options import prepared, table_options
+from flexdp.cli.options import REQUEST, PanelCommand, prepared
 
 __all__ = ["query"]
 
 
-@click.command()
-@table_options
+@click.command(cls=PanelCommand)
+@REQUEST
 @click.option(
     "--dialect",
     metavar="D",
     help="Show the query in another dialect: clickhouse, duckdb, mariadb, postgres, spark or sqlite.",
 )
 def query(
-    source: tuple[str, ...], column: str, table: str | None, dialect: str | None, as_json: bool, **options: Any
+    source: str, columns: tuple[str, ...], table: str | None, dialect: str | None, as_json: bool, **options: Any
 ) -> int:
-    """Show the SQL that a release of COLUMN would run. Nothing is run and nothing is spent."""
-    request = prepared(source, column, table, **options)
+    """Show the SQL that a release of columns of FILE would run. Nothing is run and nothing is spent."""
+    request = prepared(source, columns, table, **options)
     text = request.query(dialect)
     own = getattr(getattr(request.questions[0].table, "dialect", None), "name", "duckdb")
     click.echo(json.dumps({"dialect": dialect or own, "sql": text}) if as_json else text)

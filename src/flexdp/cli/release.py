@@ -1,4 +1,4 @@
-"""``flexdp release``: publish a column."""
+"""``flexdp release`` and ``flexdp summary``: publish columns of a table, each out of one budget."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 import click
 
 from flexdp._core.text import safe_repr, visible
+from flexdp._release.parameters import OutputOptions, PayingOptions
 from flexdp._release.reading import encoding_cause, how_it_was_read
 from flexdp._release.stat_words import each_once
 from flexdp._release.weak import little_privacy
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
-from flexdp.cli.options import ABOUT, all_of, comma_separated, paying, prepared, table_options
+from flexdp.cli.options import REQUEST, PanelCommand, PanelOption, all_of, options_of, output_option, prepared, shares
 from flexdp.cli.output import (
     AtomicFile,
     all_answers,
@@ -30,67 +31,95 @@ from flexdp.cli.output import (
 )
 from flexdp.errors import InputError, LedgerError, spelled
 
-__all__ = ["publish", "release"]
+__all__ = ["publish", "release", "summary"]
 
 
-@click.command()
-@table_options
-@click.option("--epsilon", "-e", required=True, metavar="E", help="Privacy loss of one record, e.g. 1.")
-@click.option(
-    "--delta",
-    "-d",
-    required=True,
-    metavar="D",
-    help="Probability that the promise fails, e.g. 1e-6; 0 with --ask alone.",
-)
-@click.option(
-    "--stat",
-    "-s",
-    "stats",
-    multiple=True,
-    metavar="S",
-    help="Statistic: max, min, range, median, q0.99 or p99, iqr, count, sum, mean, std, mode, support, "
+_BUDGET = (
+    click.option(
+        "--epsilon", "-e", required=True, allow_from_autoenv=False, metavar="E", cls=PanelOption, panel="Privacy",
+        help="Privacy loss of one record, e.g. 1.",
+    ),
+    click.option(
+        "--delta", "-d", required=True, allow_from_autoenv=False, metavar="D", cls=PanelOption, panel="Privacy",
+        help="Probability that the promise fails, e.g. 1e-6; 0 with --ask alone.",
+    ),
+    click.option(
+        "--certify", metavar="S", cls=PanelOption, panel="Privacy",
+        help="Share of the budget spent on certifying the total left out, e.g. 0.05.",
+    ),
+    click.option(
+        "--split", multiple=True, metavar="[NAME=]S", callback=shares, cls=PanelOption, panel="Privacy",
+        help="Shares of the budget: NAME=S of a column (default 1), or S,S,… in order; for one column, of buckets and "
+        "answers.",
+    ),
+)  # fmt: skip
+_STAT = click.option(
+    "--stat", "-s", "stats", multiple=True, metavar="S", cls=PanelOption, panel="What to publish",
+    help="Statistic to print: max, min, range, median, q0.99 or p99, iqr, count, sum, mean, std, mode, support, "
     "max_at_least:500, top:10, counts; repeatable.",
+)  # fmt: skip
+_publishing: Callable[[Any], Any] = all_of(
+    [
+        _STAT,
+        *_BUDGET,
+        REQUEST,
+        options_of(PayingOptions, OutputOptions),
+        output_option("Also write the release to FILE (.json, .csv or .html)."),
+    ]
 )
-@click.option("--certify", metavar="S", help="Share of the budget spent on certifying the total left out, e.g. 0.05.")
-@click.option(
-    "--split",
-    metavar="S,S,…",
-    callback=comma_separated,
-    help="Shares of the budget: of each column (--separately), or of buckets and answers.",
-)
-@all_of(ABOUT)
-@paying
-@click.option("--output", "-o", metavar="FILE", help="Also write the release to FILE (.json, .csv or .html).")
+
+
+@click.command(cls=PanelCommand)
+@_publishing
 @click.pass_obj
-def release(
+def release(run: Run, /, columns: tuple[str, ...], **given: Any) -> int:
+    """Publish columns of FILE ('-' reads standard input), one by one out of one budget; all of them if none is named.
+
+    FILE may be a pattern in quotes, such as 'visits-*.csv'. A column that declares no type is named with its KIND,
+    such as cost=number. Every run spends (ε, δ) again, unless --ledger finds that the same release was made before.
+    """
+    return _released(run, columns, **given)
+
+
+@click.command(cls=PanelCommand)
+@_publishing
+@click.pass_obj
+def summary(run: Run, /, columns: tuple[str, ...], **given: Any) -> int:
+    """Publish every column of FILE, one by one out of one budget: numbers and times in buckets, texts value by value.
+
+    The same as flexdp release without a COLUMN.
+    """
+    return _released(run, columns, **given)
+
+
+def _released(
     run: Run,
-    /,
-    source: tuple[str, ...],
-    column: str,
+    columns: tuple[str, ...],
+    *,
+    source: str,
+    table: str | None,
     epsilon: str,
     delta: str,
+    certify: str | None,
+    split: Any,
     stats: tuple[str, ...],
     as_json: bool,
     output: str | None,
-    certify: str | None,
-    split: list[str] | None,
-    table: str | None,
     ledger: str | None,
     dataset: str | None,
     fresh: bool,
     **options: Any,
 ) -> int:
-    """Publish COLUMN of one or more FILEs ('-' reads standard input), or of a database table.
-
-    Every run spends (ε, δ) again, unless --ledger finds that the same release was made before.
-    """
     from flexdp._release.charged import payer_of, run_paid
+    from flexdp._release.summary import shares_of
 
     payer = payer_of(ledger, dataset, fresh)
-    request = prepared(source, column, table, **options).with_budget(epsilon, delta, certify=certify, split=split)
+    request = prepared(source, columns, table, **options)
+    split = shares_of(request, split) if request.separately else split
+    request = request.with_budget(epsilon, delta, certify=certify, split=split)
     work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)
-    return publish(run, request, stats, work=work, payer=payer, as_json=as_json, output=output)
+    chosen = None if request.separately and not stats else stats
+    return publish(run, request, chosen, work=work, payer=payer, as_json=as_json, output=output)
 
 
 def publish(

@@ -10,13 +10,11 @@ from typing import Any
 
 import click
 
-from flexdp.cli.options import by_column
 from flexdp.errors import ABSENT, P
 
 __all__ = ["speller"]
 
 _PLACEHOLDER = "…"
-_NAME = "NAME"  # of a column, in an option that is given by column
 
 
 def speller(parameters: Iterable[click.Parameter]) -> Callable[[P], str]:
@@ -39,17 +37,20 @@ def speller(parameters: Iterable[click.Parameter]) -> Callable[[P], str]:
     --kind date --bounds 0:120 COLUMN width=5
     """
     known = {name: parameter for parameter in parameters for name in _names(parameter)}
-    columns = known.get("columns")
+    if "columns" in known:
+        known.setdefault("column", known["columns"])
 
     def spell(part: P) -> str:
+        if part.name == "separately" and "together" in known:
+            return "no --together" if part.value is not ABSENT else "--together"
         parameter = known.get(part.name)
-        if parameter is None and part.name == "kind" and isinstance(columns, click.Option):  # kinds follow the names
-            return f"{_long(columns)} {_NAME}=KIND" if part.value is ABSENT else _option(columns, part, named=True)
         if isinstance(parameter, click.Option):
-            return _option(parameter, part, named=parameter.callback is by_column)
+            return _option(parameter, part)
         if parameter is None:
             return str(part)
-        label = (parameter.metavar or part.name.upper()).removesuffix("...").strip("[]")
+        if isinstance(part.value, dict):
+            return " ".join(_quoted(f"{name}={value}") for name, value in part.value.items())
+        label = (parameter.metavar or part.name.upper()).removesuffix("...").removesuffix("[=KIND]]").strip("[]")
         return label if part.value is ABSENT else f"{label} {_text(part.value)}"
 
     return spell
@@ -63,24 +64,18 @@ def _names(parameter: click.Parameter) -> Iterable[str]:
             yield option[2:].replace("-", "_")
 
 
-def _long(option: click.Option) -> str:
-    return next(name for name in option.opts if name.startswith("--"))
-
-
-def _option(option: click.Option, part: P, *, named: bool) -> str:
-    """An option with a value; if ``named``, the value of a column."""
-    long, value = _long(option), part.value
-    if value is ABSENT or (option.is_flag and value is True):
+def _option(option: click.Option, part: P) -> str:
+    """An option with a value, or with one for each of several columns."""
+    long, value = next(name for name in option.opts if name.startswith("--")), part.value
+    if value is ABSENT or value is True:
         return long
-    if option.multiple and value is not None and not isinstance(value, dict) and (named or value is True):
-        value = {_NAME: value}  # of any column
     if option.multiple and isinstance(value, dict):
         pairs = (name if each is True else f"{name}={_typed(each)}" for name, each in value.items())
         return " ".join(f"{long} {_quoted(pair)}" for pair in pairs)
-    if part.value is None or part.value is False or isinstance(part.value, dict):
+    if value is None or value is False or isinstance(value, dict):
         return str(part)  # there is no way to write these
-    values = part.value if option.multiple and isinstance(part.value, list | tuple) else [part.value]
-    return " ".join(f"{long} {_text(value)}" for value in values)
+    listed = option.multiple and not getattr(option, "per_column", False) and isinstance(value, list | tuple)
+    return " ".join(f"{long} {_text(each)}" for each in (value if listed else [value]))
 
 
 def _text(value: Any) -> str:

@@ -183,7 +183,7 @@ def pick(columns: Sequence[Column], name: object, *, elsewhere: tuple[str | P, .
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.5) or [
             other for other in names if other.casefold() == name.casefold()
         ]
-        hint: Phrase = "Check the spelling; `flexdp columns` lists the columns of files and databases."
+        hint: Phrase = "Check the spelling; `flexdp check --columns` lists the columns of files and databases."
         if near and is_short(near[0]):
             hint = f"Did you mean {safe_repr(near[0])}?"
         elif elsewhere:
