@@ -20,7 +20,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "summary": (
         "flexdp summary flights.parquet -e 2 -d 1e-5 -o flights.html",
-        "flexdp summary flights.parquet -e 2 -d 1e-5 --width departure_delay=15 --skip airport",
+        "flexdp summary flights.parquet -e 2 -d 1e-5 --skip airport",
     ),
     "query": ("flexdp query flights.parquet departure_delay --width 15",),
     "report": ("flexdp report delays.json -o delays.html",),

@@ -299,9 +299,9 @@ def _make_folder(out: str, no_figure: bool) -> Path:
             remedy=("Run pip install 'flexdp[lab]', or pass ", P("no_figure", True), " for tables only."),
         )
     folder = Path(path_text("out", out))
-    if folder.exists() and not folder.is_dir():
-        raise InputError("out", "must be a folder", given=f"the file {safe_repr(out)}")
     try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError("out", "must be a folder", given=f"the file {safe_repr(out)}")
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.NamedTemporaryFile(prefix=".flexdp-", dir=folder).close()
     except OSError:
