@@ -146,11 +146,11 @@ def plan(
             if value is not None:
                 _refuse_law(name, asked=asked)
         design, delta_of = _unbucketed(ask, read_as, bounds, chance, sized, shared["stats"], known)
-        found = Plan(design=design, epsilon=loss, delta=delta_of, **shared,
+        planned = Plan(design=design, epsilon=loss, delta=delta_of, **shared,
                      epsilon_is="open" if loss is None else "given",
                      delta_is="given" if chance or not delta_of else "proposed")  # fmt: skip
-        _ = found.rows  # refused, where ε is too small
-        return found
+        _ = planned.rows  # refused, where ε is too small
+        return planned
     open_ = Plan(design=GivenBuckets(**known), epsilon=loss, delta=chance or proposed_delta(records), **shared)
     total = target.total(records)
 
@@ -174,15 +174,15 @@ def plan(
     )
     counts = counts_for(simulate, public_sample, None if records is None else grouped.of_each(records), partition, own)
     design = GivenBuckets(**known, partition=partition, number=own, target=target, counts=counts)
-    found, limit = replace(open_, design=design, delta_is="given" if chance else "proposed"), design.limit
+    planned, limit = replace(open_, design=design, delta_is="given" if chance else "proposed"), design.limit
     solves_width = partition is not None and not any(name in sized for name in sizes) and total is not None
     if chance is None and loss is not None and limit is not None and not solves_width:
-        found = replace(found, delta=_smallest_delta(found, loss, limit), delta_is="solved")
+        planned = replace(planned, delta=_smallest_delta(planned, loss, limit), delta_is="solved")
     if loss is None:
-        solved = None if limit is None else design.smallest_epsilon(found.rest)
-        found = replace(found, epsilon=solved, epsilon_is="open" if solved is None else "solved")
-    _ = found.rows  # refused, where no noise can meet ε and δ
-    return found
+        solved = None if limit is None else design.smallest_epsilon(planned.rest)
+        planned = replace(planned, epsilon=solved, epsilon_is="open" if solved is None else "solved")
+    _ = planned.rows  # refused, where no noise can meet ε and δ
+    return planned
 
 
 def _unbucketed(
@@ -248,11 +248,11 @@ def _refuse_law(name: str, *, asked: bool) -> None:
     )
 
 
-def _smallest_delta(found: Plan, epsilon: Fraction, limit: int) -> Fraction:
+def _smallest_delta(planned: Plan, epsilon: Fraction, limit: int) -> Fraction:
     """Return the smallest δ of all releases together that keeps to a limit, rounded up to three digits."""
-    rest = replace(found, delta=Fraction(0)).rest(epsilon)
-    each = smallest_delta(rest.epsilon, limit + 1, buckets_per_unit=found.design.per_unit)
-    delta = to_digits(each * found.releases, 3, up=True)
+    rest = replace(planned, delta=Fraction(0)).rest(epsilon)
+    each = smallest_delta(rest.epsilon, limit + 1, buckets_per_unit=planned.design.per_unit)
+    delta = to_digits(each * planned.releases, 3, up=True)
     if delta >= 1:
         raise InputError(
             "epsilon",

@@ -140,28 +140,26 @@ class AskedAnswers(Design):
         return dict(self._bounds(each))
 
     def _bounds(self, each: Privacy) -> dict[str, AnswerBound]:
-        budget, found = self._budget(each), {}
-        parts, result = budget.parts(self.asked), self._imagined(budget)
-        told = Asked(wanted=self.asked, budget=budget, column=self._column, results={(): result})
-        promises = rank_promises(told, result)
+        release, result = self._imagined(self._budget(each))
+        parts, promises, bounds = release.parts, rank_promises(release, result), {}
         for stat, level in self._levels.items():
             promise, needs = promises.get(level), -(-RULES.few // parts["levels"])
             kind, bound = "off", None if promise is None else promise.between
             if promise is not None and promise.beyond is not None:
                 kind, bound = "above" if level > Fraction(1, 2) else "below", promise.beyond
-            found[stat] = AnswerBound(kind=kind, bound=bound, needs=int(needs), enough=promise is not None)
+            bounds[stat] = AnswerBound(kind=kind, bound=bound, needs=int(needs), enough=promise is not None)
         if self.asked.counts:
-            found["count"] = AnswerBound(kind="count", bound=count_promise(parts["count"]))
+            bounds["count"] = AnswerBound(kind="count", bound=count_promise(parts["count"]))
         if result.mean is not None:
-            promised, tally, share = mean_promise(told, result.mean), result.mean.tally, None
-            if promised is not None and promised.mean is not None and tally is not None:
-                share = to_double(promised.mean / self._column.scale.value(tally.high - tally.low))
+            error, tally, share = mean_promise(release, result.mean), result.mean.tally, None
+            if error is not None and error.mean is not None and tally is not None:
+                share = to_double(error.mean / self._column.scale.value(tally.high - tally.low))
             needs = 0 if self._column.bounded else -(-RULES.few_for_mean // parts["mean"])
-            found["mean"] = AnswerBound(kind="share", bound=share, needs=int(needs), enough=share is not None)
-        return found
+            bounds["mean"] = AnswerBound(kind="share", bound=share, needs=int(needs), enough=share is not None)
+        return bounds
 
-    def _imagined(self, budget: AskedBudget) -> Result:
-        """The outcomes of a release of values of the assumed size: bounds follow from public numbers alone."""
+    def _imagined(self, budget: AskedBudget) -> tuple[Asked, Result]:
+        """A release of values of the assumed size, and its outcomes: bounds follow from public numbers alone."""
         scale, ends, records = self._column.scale, self._column.ends, self.records_of_group or 0
         low, high = (-_SIZE * scale.ten(0), _SIZE * scale.ten(0))
         if ends.low is not None and ends.high is not None:
@@ -174,7 +172,7 @@ class AskedAnswers(Design):
                 high = next((rung for rung in up if rung >= max(high, low + 1)), up[-1])
             mean = Outcomes(anchor=anchor, ends=(low, high), sums=(steps_between(low, high).cells * records // 2,) * 2)
         listed = None if budget.listing is None else max(1, records - budget.listing.noise.max_drop // 2)
-        return rebuilt(
+        result = rebuilt(
             self.asked,
             budget.parts(self.asked),
             self._column,
@@ -183,6 +181,7 @@ class AskedAnswers(Design):
             mean=mean,
             listed=listed,
         )
+        return Asked(wanted=self.asked, budget=budget, column=self._column, results={(): result}), result
 
     def leaves_nothing(self, each: Privacy) -> bool:
         records = self.records_of_group or 0
@@ -206,10 +205,8 @@ class AskedAnswers(Design):
     @property
     def _condition(self) -> str:
         """The condition of the bounds, which depends on the size of values, not on ε."""
-        budget = self._budget(Privacy(epsilon=USUAL[-1], delta=0))
-        result = self._imagined(budget)
-        told = Asked(wanted=self.asked, budget=budget, column=self._column, results={(): result})
-        promise = next((p for p in rank_promises(told, result).values() if p.between is not None), None)
+        promises = rank_promises(*self._imagined(self._budget(Privacy(epsilon=USUAL[-1], delta=0))))
+        promise = next((promise for promise in promises.values() if promise.between is not None), None)
         size, kind = "", self.column.kind
         if promise is not None and promise.decades is not None and kind in ("integer", "number"):
             size = f", if values are below {figure(10**promise.decades)} in magnitude"

@@ -61,7 +61,7 @@ class AutomaticBuckets(Design):
     @property
     def options(self) -> list[str]:
         asked = ["--ask none"] if self.alone else [] if self.asked is None else self._beside.ask_options
-        return [*asked, *column_options(self.column, told=True)]
+        return [*asked, *column_options(self.column, named=True)]
 
     @property
     def columns(self) -> list[str]:
@@ -102,9 +102,9 @@ class AutomaticBuckets(Design):
         return Privacy(epsilon=part, delta=0) if part else None
 
     def row(self, each: Privacy, *, chosen: Fraction | None = None) -> Row:
-        divided, found = self.shares(each), {**dict.fromkeys(self.columns), "share_beside": self.share_beside(each)}
+        divided, row = self.shares(each), {**dict.fromkeys(self.columns), "share_beside": self.share_beside(each)}
         if divided is not None:
-            found |= {
+            row |= {
                 "edges_share": divided.share * (1 - self.share_beside(each)),
                 "levels": divided.levels,
                 "most_buckets": divided.most_buckets,
@@ -116,8 +116,8 @@ class AutomaticBuckets(Design):
             if chosen is not None:  # refused, where half of ε is too small for exact answers
                 self._beside.row(Privacy(epsilon=each.epsilon * _BESIDE, delta=0), chosen=chosen)
             part = self._for_answers(each)
-            found |= (self._beside.row(part) if part is not None else None) or {}
-        return found
+            row |= (self._beside.row(part) if part is not None else None) or {}
+        return row
 
     def _left_out(self, divided: Shares) -> float | None:
         """The share that is left out where all B buckets of G groups are full, GB·(q − 1)/2n; None for unknown G."""
@@ -141,51 +141,51 @@ class AutomaticBuckets(Design):
         return (self.records or 0) * budget.five < _MARGIN * FEW
 
     def notes(self, each: Privacy | None) -> list[str]:
-        told = [
+        notes = [
             "Edges are chosen privately with a part of ε. A bucket loses at most the stated number, and half of it on "
             "average; the share left out assumes that every one of these buckets is occupied."
         ]
         part = None if each is None else self._for_answers(each)
         if self.asked is not None:
-            told.append(
+            notes.append(
                 "Buckets get half of ε and answers the other half; where there are too few records for buckets, "
                 "answers get nearly all of it."
             )
-            told += self._beside.notes(part)
+            notes += self._beside.notes(part)
         elif self.alone:
-            told.append("All of ε is for the buckets: minimum and maximum are not answered beside them.")
+            notes.append("All of ε is for the buckets: minimum and maximum are not answered beside them.")
         elif each is not None and part is not None and self.shares(each) is not None:
             most = max((end.bound or 0 for end in (self._beside.row(part) or {}).values()), default=0)
-            told.append(
+            notes.append(
                 f"Minimum and maximum get {percent(float(self.share_beside(each)))} of ε: at most "
                 f"{plural(most, 'record', thousands)} beyond each, with 95% probability."
             )
-        return told
+        return notes
 
     def warnings(self, each: Privacy | None, chosen: Fraction | None) -> list[Phrase]:
-        told: list[Phrase] = []
+        warnings: list[Phrase] = []
         if self.groups.by and self.groups.about is None:
-            told.append((
+            warnings.append((
                 "the share left out depends on the number of groups, because every bucket of every group loses "
                 "records. Give ", P("groups"), " or ", P("groups_about"), ".",
             ))  # fmt: skip
         if each is None or chosen is None:
-            return told
+            return warnings
         budget, divided, group = self._budget(each), self.shares(each), self.records_of_group or 0
         if budget is None:
             least = upper_text(self._least(each.delta) * chosen / each.epsilon, 2)
-            told.append((
+            warnings.append((
                 P("epsilon", plain_number(chosen)), f" is too small for automatic buckets: the minimum is {least}.",
             ))  # fmt: skip
         elif divided is None:
-            told.append(self._too_few(budget))
+            warnings.append(self._too_few(budget))
         elif self.groups.by and group < divided.most_buckets * divided.reach:
-            told.append(
+            warnings.append(
                 f"groups share their buckets. {plural(group, 'record', thousands)} of a group in up to "
                 f"{divided.most_buckets} buckets are few: a bucket of a group needs {divided.reach} to be certain to "
                 "survive. Ask for answers instead, or choose a larger ε."
             )
-        return told
+        return warnings
 
     def _too_few(self, budget: AutoBudget) -> str:
         records = self.records or 0

@@ -172,14 +172,14 @@ def _indices(law: ValueLaw, records: int, partition: Any) -> NDArray[np.int64]:
         ends = np.array(law.ends(records))
         if partition.kind == "integer":
             ends = np.floor(ends).astype(np.int64)
-        found = partition.locate(ends)
-        if len(found) < 2:
+        inside = partition.locate(ends)
+        if len(inside) < 2:
             raise InputError(
                 "simulate",
                 "must be a distribution whose values the buckets can hold",
                 remedy=("Give ", P("bounds"), " or other arguments."),
             )
-        first, last = (int(place) for place in found)
+        first, last = (int(number) for number in inside)
     if last - first >= MOST_BUCKETS:
         raise InputError("simulate", f"would need more than {MOST_BUCKETS} buckets", remedy="Give wider ones.")
     return np.arange(first, last + 1, dtype=np.int64)

@@ -169,13 +169,15 @@ class GivenBuckets(Design):
             return ["--width W"]
         if isinstance(self.partition, Exact) and self.open_width:
             return ["--width W", *column_options(self.partition)]
-        said, kind = bucket_parameters(self.partition), self.partition.kind
-        given: dict[str, str] = {name: _decimal(said[name], kind) for name in ("width", "relative") if name in said}
+        parameters, kind = bucket_parameters(self.partition), self.partition.kind
+        given: dict[str, str] = {
+            name: _decimal(parameters[name], kind) for name in ("width", "relative") if name in parameters
+        }
         if isinstance(self.partition, Width):
             given["width"] = self.partition.width_text
         for name, between in (("edges", ","), ("bounds", ":")):
-            if name in said:
-                given[name] = between.join(_decimal(point, kind) for point in said[name])
+            if name in parameters:
+                given[name] = between.join(_decimal(point, kind) for point in parameters[name])
         words = [f"--{name} {shlex.quote(text)}" for name, text in given.items()]
         return words + ([f"--kind {kind}"] if kind not in ("number", "boolean") else [])
 
@@ -199,13 +201,13 @@ class GivenBuckets(Design):
             drop = self.drop(each)
         if drop is None:
             return None
-        found: Row = {"max_drop": drop, "survives_from": survives_from(drop), "total": most_lost(drop, self.buckets)}
+        row: Row = {"max_drop": drop, "survives_from": survives_from(drop), "total": most_lost(drop, self.buckets)}
         known = self.buckets is not None and self.records is not None
-        found["alpha"] = alpha_before(drop, self.buckets or 0, self.records or 0) if known else None
+        row["alpha"] = alpha_before(drop, self.buckets or 0, self.records or 0) if known else None
         losses = self.expected(each)
-        found["expected_share"] = None if losses is None else losses.share
-        found["meets"] = None if self.limit is None else drop <= self.limit
-        return found
+        row["expected_share"] = None if losses is None else losses.share
+        row["meets"] = None if self.limit is None else drop <= self.limit
+        return row
 
     def drop(self, each: Privacy) -> int | None:
         return _most_lost_of(each, self.per_unit, FAR - 1)
@@ -235,15 +237,15 @@ class GivenBuckets(Design):
             return _most_lost_of(each, self.per_unit, limit) is not None
 
         largest = EPSILON.high or Fraction(1)
-        found = least_decimal(fits, SMALLEST_EPSILON, largest, digits=3)
-        if found is None:
+        smallest = least_decimal(fits, SMALLEST_EPSILON, largest, digits=3)
+        if smallest is None:
             at = P("delta", plain_number(rest(largest).delta))
             raise InputError(
                 "target",
                 (f": a bucket may lose {plural(limit, 'record')}, and no ", P("epsilon"), " meets that at ", at),
                 remedy=("Allow a larger loss, or a larger ", P("delta"), ", or plan fewer releases."),
             )
-        return found
+        return smallest
 
     def leaves_nothing(self, each: Privacy) -> bool:
         records, group, losses = self.records, self.records_of_group, self.expected(each)
@@ -272,63 +274,65 @@ class GivenBuckets(Design):
         return [] if losses is None else [str(losses)]
 
     def warnings(self, each: Privacy | None, chosen: Fraction | None) -> list[Phrase]:
-        told = self._of_the_shape()
+        warnings = self._of_the_shape()
         row = None if each is None else self.row(each, chosen=chosen)
         if row is None or each is None or chosen is None:
-            return told
+            return warnings
         records, buckets, needed = self.records, self.buckets, row["survives_from"]
         public = self.partition is not None and self.partition.count is not None
         if self.counts is not None and row["expected_share"] is None:
             most = thousands(_MOST_EXPECTED)
-            told.append(f"expected losses are not computed if a bucket may lose {most} records or more.")
+            warnings.append(f"expected losses are not computed if a bucket may lose {most} records or more.")
         if records is not None and buckets is not None and records < needed * buckets:
             average = records / buckets
-            told.append(
+            warnings.append(
                 f"a bucket needs {plural(needed, 'record', thousands)} to be certain to survive, but "
                 f"{plural(records, 'record', thousands)} in {plural(buckets, 'bucket', thousands)} average "
                 f"{f'{average:.2g}' if average < 10 else int(average)}. Choose wider buckets or a larger ε."
             )
         if row["alpha"] == 1:
-            told.append("all records may be lost: the share that is left out cannot be certified.")
+            warnings.append("all records may be lost: the share that is left out cannot be certified.")
         if buckets is not None and not public:
-            told.append((
+            warnings.append((
                 "a release certifies a share only if its buckets are public. Give it ", P("bounds"), " with ",
                 P("width"), " or ", P("relative"), f", for {plural(buckets, 'bucket', thousands)}.",
             ))  # fmt: skip
         if not public and self.counts is None:
-            told += self._of_few_records(needed)
+            warnings += self._of_few_records(needed)
         if buckets is not None and public and not self.groups.public:
-            told.append(("a release certifies a share only if its groups are public, too. Declare ", P("groups"), "."))
-        return told
+            warnings.append(
+                ("a release certifies a share only if its groups are public, too. Declare ", P("groups"), ".")
+            )
+        return warnings
 
     def _of_the_shape(self) -> list[Phrase]:
         """Warn of what is wrong at every ε."""
-        told: list[Phrase] = []
+        warnings: list[Phrase] = []
         partition = self.partition
         if isinstance(partition, RelativeWidth) and partition.bounds and (partition.count or 0) > _MANY:
             low, high = partition.bounds
             if low <= 0 <= high:
-                told.append((
+                warnings.append((
                     P("relative"), f" makes {thousands(partition.count or 0)} buckets between bounds that include 0, "
                     "because they become ever narrower towards it. Begin ", P("bounds"), " at the smallest value that "
                     "matters, use ", P("width"), ", or omit all of them, and flexdp chooses the buckets.",
                 ))  # fmt: skip
         if self.open_width:
-            told.append((
+            warnings.append((
                 "the width of buckets is open: replace W. Without a width, flexdp chooses buckets with a part of ε, "
                 "and each loses more: give ", P("records_about"), " and no target to plan these.",
             ))  # fmt: skip
         if self.groups.by and self.groups.about is None:
-            told.append((
+            warnings.append((
                 "the number of groups is not known, and every bucket of every group loses records. Give ", P("groups"),
                 " or ", P("groups_about"), ".",
             ))  # fmt: skip
         if self.buckets is not None and self.per_unit > self.buckets:
-            told.append((
+            warnings.append((
                 P("max_buckets_per_unit", self.per_unit), f" exceeds the number of buckets. Choose {self.buckets}, "
                 "which protects as well and loses fewer records, unless groups multiply the buckets.",
             ))  # fmt: skip
-        return told
+        return warnings
 
     def _of_few_records(self, needed: int) -> list[Phrase]:
         """Warn of few records where nobody knows the number of buckets: what is certain of any number of them."""
@@ -358,11 +362,11 @@ class GivenBuckets(Design):
         }
 
 
-def column_options(column: Exact, *, told: bool = False) -> list[str]:
-    """Return the options of a command that describe a column: bounds and kind, if ``told`` also that of numbers."""
-    said = bucket_parameters(column).get("bounds")
-    bounds = [] if said is None else [f"--bounds {shlex.quote(':'.join(_decimal(end, column.kind) for end in said))}"]
-    return bounds + ([f"--kind {column.kind}"] if told or column.kind != "number" else [])
+def column_options(column: Exact, *, named: bool = False) -> list[str]:
+    """Return the options of a command that describe a column: bounds and kind, if ``named`` also that of numbers."""
+    ends = bucket_parameters(column).get("bounds")
+    bounds = [] if ends is None else [f"--bounds {shlex.quote(':'.join(_decimal(end, column.kind) for end in ends))}"]
+    return bounds + ([f"--kind {column.kind}"] if named or column.kind != "number" else [])
 
 
 def _decimal(text: str, kind: Kind) -> str:
@@ -377,25 +381,25 @@ def partition_for(
     """Return the partition that a release would use; None if at most the number of buckets is known.
 
     Bounds and a number of buckets determine the width. So do bounds, ε and a total that may be lost: there are then as
-    many buckets as are ``affordable``.
+    count buckets as are ``affordable``.
     """
     sizes = {"width": width, "relative": relative, "edges": edges}
-    named = next((name for name, size in sizes.items() if size is not None), None)
-    if named is not None:
-        found = make_buckets(kind, **sizes, bounds=bounds)
-        if buckets is not None and found.count is not None and found.count != buckets:
+    given = next((name for name, size in sizes.items() if size is not None), None)
+    if given is not None:
+        partition = make_buckets(kind, **sizes, bounds=bounds)
+        if buckets is not None and partition.count is not None and partition.count != buckets:
             raise InputError(
                 "buckets",
-                ("contradicts ", P(named), f": there are {found.count} such buckets between ", P("bounds")),
+                ("contradicts ", P(given), f": there are {partition.count} such buckets between ", P("bounds")),
                 given=str(buckets),
                 remedy="Leave one of them out.",
             )
-        return found
+        return partition
     if bounds is None:
         return None if buckets is not None or kind == "number" else Exact(kind)
     bounded = make_buckets(kind, bounds=bounds)
-    many = buckets if buckets is not None else affordable()
-    if many is None or bounded.bounds is None:
+    count = buckets if buckets is not None else affordable()
+    if count is None or bounded.bounds is None:
         return bounded
     if kind == "datetime":
         raise InputError(
@@ -404,7 +408,7 @@ def partition_for(
             remedy=("Give ", P("width", "1 day"), ", for example."),
         )
     low, high = bounded.bounds
-    step = (high - low + int(kind != "number")) / many
+    step = (high - low + int(kind != "number")) / count
     if kind != "number":
         step = Fraction(math.ceil(step))
     elif buckets is None:

@@ -181,32 +181,32 @@ class Plan:
     @cached_property
     def cautions(self) -> tuple[Phrase, ...]:
         """The warnings in parts, so that a command line or a page can spell the parameters its own way."""
-        told: list[Phrase] = []
+        cautions: list[Phrase] = []
         records, epsilon, delta = self.design.records, self.epsilon, P("delta", plain_number(self.delta))
         if records is not None and self.delta * records >= 1:
-            told.append((
+            cautions.append((
                 delta, f" is not below one in {thousands(records)} records: a release that published one record "
                 f"outright could make the same promise. Choose at most {number_text(proposed_delta(records))}.",
             ))  # fmt: skip
         if not self.rows:
-            told.append(
+            cautions.append(
                 f"at every usual ε a bucket may lose more than {thousands(FAR)} records. Plan fewer releases, or fewer "
                 "buckets per unit."
             )
         if epsilon is None:
             targets = (", or a target such as ", P("lose_per_bucket")) if isinstance(self.design, GivenBuckets) else ()
-            told.append(("no ε is chosen. Give ", P("epsilon"), *targets, "."))
+            cautions.append(("no ε is chosen. Give ", P("epsilon"), *targets, "."))
         elif epsilon > LARGE_EPSILON and self.chosen is not None:
-            told.append((
+            cautions.append((
                 P("epsilon", plain_number(epsilon)), f" is above {LARGE_EPSILON} and gives little privacy protection: "
                 f"an observer who was 50% sure may become {sure_text(self.chosen['certainty'])}. Allow a larger loss "
                 "or wider buckets instead.",
             ))  # fmt: skip
-        told += self._missed()
-        told += self.design.warnings(self._rest, epsilon)
+        cautions += self._missed()
+        cautions += self.design.warnings(self._rest, epsilon)
         if self.leaves_nothing:
-            told.append(self._nothing_left())
-        return tuple(told)
+            cautions.append(self._nothing_left())
+        return tuple(cautions)
 
     def _missed(self) -> list[Phrase]:
         """Warn of a chosen ε that misses the target."""
@@ -253,8 +253,10 @@ class Plan:
         if self.epsilon is None or not isinstance(self.design, GivenBuckets) or not 1 < self.releases <= MOST_RELEASES:
             return None
         aside, most = SHARE if self.reported else None, self.design.per_unit
-        found = calibrate(self.epsilon, self.delta, releases=self.releases, max_buckets_per_unit=most, aside=aside)
-        return found if found.saved else None
+        calibration = calibrate(
+            self.epsilon, self.delta, releases=self.releases, max_buckets_per_unit=most, aside=aside
+        )
+        return calibration if calibration.saved else None
 
     def curve(self) -> list[tuple[float, int]]:
         """Return the most records that a bucket loses as a function of ε.
@@ -347,9 +349,9 @@ class Plan:
         with_several = design.counts_in.format(plural(design.per_unit, design.counted))
         unit = f"one unit, {with_several}" if self.by_unit else "one record"
         shared = "" if self.releases == 1 else f", shared by {self.releases} releases"
-        told = "; 4% of ε tells how many units have more" if self.reported else ""
+        report = "; 4% of ε tells how many units have more" if self.reported else ""
         delta = f"{upper_text(self.delta)}{_ORIGIN[self.delta_is]}" if self.delta else "0"
-        return f"For {about}{design.words}; δ = {delta}{shared}; protects {unit}{told}."
+        return f"For {about}{design.words}; δ = {delta}{shared}; protects {unit}{report}."
 
     def __str__(self) -> str:
         return self.text()
@@ -384,15 +386,15 @@ class Plan:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What to expect, the conditions of bounds, and what declaring all releases beforehand saves."""
-        told, declared = self.design.notes(self._rest), self.declared
+        notes, declared = self.design.notes(self._rest), self.declared
         if declared is not None:
             epsilon, delta = exact_text(declared.each.epsilon), exact_text(declared.each.delta)
-            told.append(
+            notes.append(
                 f"If all {declared.releases} releases are declared beforehand, each may use ε = {epsilon} and δ = "
                 f"{delta}: a bucket then loses at most {thousands(declared.reach - 1)} records, "
                 f"{thousands(declared.saved)} fewer."
             )
-        return tuple(told)
+        return tuple(notes)
 
     @property
     def odds(self) -> str:

@@ -272,11 +272,11 @@ def _step(known: dict[str, Any], units: int) -> bool:
         (2, "buckets"): lambda: _affordable(known, "buckets", known["q"] - 1),
         (2, "q"): lambda: min(LARGEST_REACH, 1 + _affordable(known, "max_drop", known["buckets"])),
     }
-    for place, relation in enumerate(_RELATIONS):
+    for index, relation in enumerate(_RELATIONS):
         lacking = relation - known.keys()
         if len(lacking) == 1:
             (name,) = lacking
-            known[name] = derive[place, name]()
+            known[name] = derive[index, name]()
             return True
     return False
 
