@@ -268,6 +268,13 @@ def test_calibrated_releases_fit_and_lose_no_more(many: int) -> None:
         assert compose([larger] * many, delta="1e-6").epsilon > 2  # nothing was left on the table
 
 
+@pytest.mark.parametrize("epsilon", [500, 1300, 3000, 10**4])
+def test_an_epsilon_that_a_double_cannot_raise_e_to_is_calibrated(epsilon: int) -> None:
+    found = calibrate(epsilon, "1e-6", releases=2)
+    assert found.reach <= found.even_reach
+    assert compose([DropNoise(found.each.epsilon, found.each.delta)] * 2, delta="1e-6").epsilon <= epsilon
+
+
 def test_what_is_composed_has_the_delta_that_was_asked_for() -> None:
     each = [Privacy(epsilon=1, delta="1e-7", delta_real="9e-8")] * 3
     for delta in ("4e-7", "1e-3"):

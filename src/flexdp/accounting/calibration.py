@@ -27,6 +27,7 @@ _ASIDE = Domain(
     name="aside", low=_NOTHING, high=Fraction(1), remedy="Give the share of each budget that buys something else."
 )
 _STEPS = 1000  # ε of each is found to one part in a thousand
+_LARGEST_EXPONENT = 600  # beyond it a double cannot hold the closed form
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +177,11 @@ def _candidate(whole: Privacy, share: Fraction, many: int, kept: _Buckets) -> tu
 def _ideal(bucket: Privacy) -> LossDistribution:
     """The losses of a bucket by the closed form of its weights, in doubles: a guess, to be confirmed by the table."""
     epsilon, delta = float(bucket.epsilon), float(bucket.delta)
-    even = 2 * math.ceil(math.log1p(math.expm1(min(epsilon, 700.0)) / (2 * delta)) / epsilon)
+    if epsilon > _LARGEST_EXPONENT:
+        return losses_of_privacy(bucket)
+    even = 2 * math.ceil(math.log1p(math.expm1(epsilon) / (2 * delta)) / epsilon)
     half = even // 2
-    if epsilon * half > 600:
+    if epsilon * half > _LARGEST_EXPONENT:
         return losses_of_privacy(bucket)
     odd = 2 * math.ceil(math.log((math.expm1(epsilon) + 2 * delta) / (delta * (math.exp(epsilon) + 1))) / epsilon) + 1
     if odd < even:
