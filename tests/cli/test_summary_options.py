@@ -170,7 +170,7 @@ def test_the_help_stands_in_panels_and_says_what_may_differ_by_column() -> None:
     shown = flexdp("summary", "--help").stdout
     assert max(map(len, shown.splitlines())) <= 80
     panels = re.findall(r"^(\w[\w ]+):$", shown, re.MULTILINE)
-    assert panels == ["What to publish", "Privacy", "Buckets", "Reading", "Output", "Other options", "Examples"]
+    assert panels == ["What to publish", "Privacy", "Buckets", "Reading", "Output", "Other options"]
     options = {option.name: option for option in commands()["summary"].params if isinstance(option, click.Option)}
     by_column = {name for name, row in parameters().items() if row.per_column}
     assert by_column >= {*OF_COLUMNS, "kind", "by_kind"} and len(by_column) < len(parameters()) / 2
