@@ -13,8 +13,8 @@ import pytest
 from _support.zoo import ZOO, counting, sampled, window_law
 
 from flexdp import Histogram, InputError
+from flexdp._core.confidence import lower_bound, upper_bound
 from flexdp.audit import audit, exact_delta
-from flexdp.audit.confidence import lower_bound, upper_bound
 from flexdp.audit.empirical import decide
 from flexdp.audit.outcomes import Table, tabulated
 from flexdp.mechanisms import Dropping

@@ -20,7 +20,7 @@ from scipy.optimize import linprog
 import flexdp
 from flexdp import Histogram, InputError, distortion_sensitivity, error_sensitivity, metric_sensitivity
 from flexdp.calculus import blends
-from flexdp.calculus.mixtures import Group, most_matched
+from flexdp.calculus.coupling import Group, most_matched
 from flexdp.distances import Cyclic, Equality, Weighted, lossy_winf
 from flexdp.distortions import Drop, extend
 

@@ -46,12 +46,13 @@ def distances(draw: random.Random) -> Iterator[tuple[str, Any]]:
         yield f"{trial} tv", str(total_variation(x, y).left_p)
         points = [[(draw.randint(0, 9), draw.randint(0, 9)) for _ in range(draw.randint(1, 5))] for _ in "pq"]
         for name, metric in (("", None), ("taxi", Manhattan()), ("king", Chebyshev()), ("cdist", "chebyshev")):
-            yield f"{trial} plane {name}", [f(*points, gamma, metric).value for f in (lossy_winf, lossy_w1)]
+            both = [f(points[0], points[1], gamma, metric).value for f in (lossy_winf, lossy_w1)]
+            yield f"{trial} plane {name}", both
         words = [[draw.choice(["cat", "cut", "cute", "dog", "do"]) for _ in range(4)] for _ in "pq"]
         for name, metric in (("edit", EditDistance()), ("equal", Equality())):
-            yield f"{trial} words {name}", [f(*words, gamma, metric).value for f in (lossy_winf, lossy_w1)]
+            yield f"{trial} words {name}", [f(words[0], words[1], gamma, metric).value for f in (lossy_winf, lossy_w1)]
         thirds = [Weighted(list(each), [Fraction(v, 7) for v in each.values()]) for each in (p, q)]
-        yield f"{trial} weighted", lossy_winf(*thirds, gamma).value
+        yield f"{trial} weighted", lossy_winf(thirds[0], thirds[1], gamma).value
         yield f"{trial} extended", flexdp.distortions.extend(Cyclic(24), p, q).value
         size = min(x.size, 6)
         a, b = (Histogram.from_values([draw.randint(0, 9) for _ in range(size)]) for _ in "ab")

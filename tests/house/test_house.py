@@ -34,7 +34,7 @@ ENGINES = {
     "sqlalchemy": set(),
     "narwhals": set(),
     "sqlglot": set(),
-    "scipy": {"distances.transport", "experiments.claims", "measure.mixture"},
+    "scipy": {"distances.transport", "experiments.claims"},
     "numba": {"distances.line"},
     "matplotlib": {"experiments.figure"},
     "dp_accounting": {"accounting.composition"},

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flexdp import Histogram, InputError
-from flexdp._core.text import thousands
-from flexdp.measure import LARGEST_SEARCH, accuracy_curve, flexible_error
-from flexdp.measure.sums import remaining_sums
+from flexdp.measure import accuracy_curve, flexible_error
 from flexdp.noise import DropNoise
-from flexdp.statistics import Max, MaxAtLeast, Mean, Median, Min, Mode, Quantile, Range, Std, Sum, Support, Top
+from flexdp.statistics import Max, MaxAtLeast, Mean, Median, Min, Mode, Quantile, Range, Support, Top
 
 small = st.dictionaries(st.integers(-3, 9), st.integers(1, 3), min_size=1, max_size=4).map(Histogram.from_counts)
 shares = st.fractions(0, 1, max_denominator=10)
@@ -203,50 +201,6 @@ def test_a_distance_of_ones_own() -> None:
     assert flexible_error(histogram, np.array([[0.0, 9.0], [3.0, 14.0]]), both, 0).tolist() == [1.0, 5.0]
     with pytest.raises(InputError, match="distance"):
         flexible_error(histogram, [[0.0, 9.0]], lambda h: [*both(h)], 0)
-
-
-@pytest.mark.parametrize(
-    ("counts", "alpha"), [([10**6], 1), ([1] * 40, 1), ([1] * 1000, "0.01"), ([10**12] * 3, "0.5")]
-)
-def test_searches_beyond_the_limit_are_refused(counts: list[int], alpha: Any) -> None:
-    histogram = Histogram(list(range(len(counts))), counts)
-    with pytest.raises(InputError, match=thousands(LARGEST_SEARCH)):
-        flexible_error(histogram, [0], lambda h: h.size % 7, alpha)  # a formula is known for none of one's own
-    if histogram.size > 10**9:  # nor are so many numbers of dropped records tried
-        with pytest.raises(InputError, match=thousands(LARGEST_SEARCH)):
-            flexible_error(histogram, [0], Std(), alpha)
-
-
-lattices = st.sampled_from([(0, 1), (-3, 2), (0.5, 2.5), (Fraction(1, 3), Fraction(1, 6))])
-
-
-@given(
-    lattice=lattices,
-    counts=st.dictionaries(st.integers(0, 6), st.integers(1, 3), min_size=1, max_size=4),
-    alpha=shares,
-)
-def test_sums_and_means_on_a_lattice_are_those_of_the_search(
-    lattice: tuple[Any, Any], counts: dict[int, int], alpha: Fraction
-) -> None:
-    start, step = lattice
-    histogram = Histogram.from_counts({start + step * place: count for place, count in counts.items()})
-    for statistic in (Mean(), Sum()):
-        dropped = min(math.floor(alpha * histogram.size), histogram.size - 1)
-        found = remaining_sums(histogram, dropped, statistic)
-        assert found is not None
-        expected = {round(float(value), 9) for value in values(statistic, histogram, alpha)}
-        assert {round(float(value), 9) for value in found.values} == expected
-
-
-def test_sums_of_many_records_are_found_and_keys_off_a_lattice_are_searched() -> None:
-    histogram = Histogram(np.arange(100), np.full(100, 100))
-    exact = 100 * 4950
-    outputs = [exact, exact - 1, exact - 50 * 99, exact - 50 * 99 - 7, exact + 5]
-    assert flexible_error(histogram, outputs, Sum(), "0.005").tolist() == [0, 0, 0, 7, 5]
-    assert flexible_error(histogram, [49.5], Mean(), "0.005").tolist() == [0.0]
-    odd = Histogram([0.1, math.pi, math.e], [2, 2, 2])
-    assert remaining_sums(odd, 1, Mean()) is None
-    assert flexible_error(odd, [Mean()(odd)], Mean(), "0.2").tolist() == [0.0]
 
 
 def test_a_large_histogram_with_a_small_budget_is_searched() -> None:

@@ -119,5 +119,5 @@ def test_a_law_now_and_then_is_refused() -> None:
         flexible_error(X, [3], sometimes, "0.5")
     with pytest.raises(InputError, match="at least one run"):
         smallest_beta(X, [], Max(), 0)
-    with pytest.raises(InputError, match="statistic: every probability"):
+    with pytest.raises(InputError, match="statistic must have probabilities"):
         smallest_beta(X, [1], lambda _: {1: -1}, 0)

@@ -20,10 +20,10 @@ from flexdp._core.text import is_short, plain_scalar, safe_repr, thousands
 from flexdp.errors import InputError, P, Phrase
 
 __all__ = [
-    "ALPHA", "BETA", "CERTIFY", "DELTA", "EPSILON", "ETA", "GAMMA", "LARGE_EPSILON", "LEVEL", "OPEN_ALPHA",
-    "OPEN_GAMMA", "POSITIVE_ALPHA", "POSITIVE_BETA", "PURE_DELTA", "RELATIVE", "SENSITIVITY", "SMALL_DELTA", "SPAN",
-    "TAU", "TRIM", "WIDTH", "Domain", "array", "attribute", "choice", "elements", "flag", "function", "instance",
-    "integer", "pairs", "path_text", "sequence", "text",
+    "ALPHA", "BETA", "CERTIFY", "CONFIDENCE", "DELTA", "EPSILON", "ETA", "GAMMA", "LARGE_EPSILON", "LEVEL",
+    "OPEN_ALPHA", "OPEN_GAMMA", "POSITIVE_ALPHA", "POSITIVE_BETA", "PURE_DELTA", "RELATIVE", "SENSITIVITY",
+    "SMALL_DELTA", "SPAN", "TAU", "TRIM", "WIDTH", "Domain", "array", "attribute", "choice", "elements", "flag",
+    "function", "instance", "integer", "pairs", "path_text", "sequence", "text",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -233,6 +233,13 @@ CERTIFY = Domain(
     low=Fraction(0),
     high=Fraction(1),
     remedy=("Give the share of the budget that buys the bound, for example ", P("certify", 0.05), "."),
+)
+CONFIDENCE = Domain(
+    name="confidence",
+    low=Fraction(1, 2),
+    low_included=True,
+    high=Fraction(1),
+    remedy="Give the probability that a statement is true, for example 0.999.",
 )
 SPAN = Domain(name="span", low=Fraction(0), remedy="Give the length of the public interval that contains all values.")
 SENSITIVITY = Domain(name="sensitivity", low=Fraction(0), remedy="Give the most that one record can change the answer.")

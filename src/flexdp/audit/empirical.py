@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import EPSILON, PURE_DELTA, Domain, function, integer
+from flexdp._core.confidence import lower_bound, upper_bound
+from flexdp._core.domains import CONFIDENCE, EPSILON, PURE_DELTA, function, integer
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import safe_repr, thousands
-from flexdp.audit.confidence import lower_bound, upper_bound
 from flexdp.audit.events import find_events
 from flexdp.audit.outcomes import Raised, Table, parts, tabulated
 from flexdp.audit.progress import Progress, progress_bar
@@ -33,13 +33,6 @@ _BLOCK = 1 << 16  # runs of a vectorised mechanism at a time
 _LEAST_TRIALS = 80
 _MOST_TRIALS = 10**9
 _EPSILON = replace(EPSILON, low_included=True)
-_CONFIDENCE = Domain(
-    name="confidence",
-    low=Fraction(1, 2),
-    low_included=True,
-    high=Fraction(1),
-    remedy="Give the probability that no alarm is false, for example 0.999.",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +197,7 @@ def audit(
     """
     run = function("mechanism", mechanism, "a data set")
     loss, chance = _EPSILON.check(epsilon), PURE_DELTA.check(delta)
-    sure = _CONFIDENCE.check(confidence)
+    sure = CONFIDENCE.check(confidence)
     runs = integer("trials", trials, at_least=_LEAST_TRIALS, at_most=_MOST_TRIALS)
     seen = None if outcome is None else function("outcome", outcome, "what the mechanism returns")
     told = None if progress is None else function("progress", progress, "two numbers of runs")

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from flexdp._core.exact import float_up
 from flexdp._core.text import thousands
+from flexdp.calculus.coupling import Chances, Group, Matched, most_matched
 from flexdp.calculus.finite import least_rank
-from flexdp.calculus.mixtures import Chances, Group, Matched, most_matched
 from flexdp.distances.axioms import Amount
 from flexdp.distances.tables import Table
 from flexdp.errors import InputError

@@ -23,8 +23,8 @@ from flexdp._core.enclosure import least
 from flexdp._core.exact import Number
 from flexdp._core.text import plain_scalar, thousands
 from flexdp.calculus.computed import Computed, DistortionCase, MetricCase, value_text
+from flexdp.calculus.coupling import Chances, Group, least_matched, most_matched
 from flexdp.calculus.laws import Law, Outputs, Points, points_given
-from flexdp.calculus.mixtures import Chances, Group, most_matched
 from flexdp.distances.axioms import Amount
 from flexdp.distances.tables import Table, make_table
 from flexdp.errors import InputError
@@ -286,11 +286,7 @@ def _farthest(table: Table, p: Chances, q: Chances, known: int) -> int:
         return int(table.ranks[next(iter(p)), next(iter(q))])
     if p == q:
         return 0
-    return least_rank(
-        lambda rank: most_matched(p, [Group(_ONE, [q])], lambda c, d: bool(table.ranks[c, d] <= rank)).mass == 1,
-        known,
-        len(table.levels) - 1,
-    )
+    return least_matched(p, [Group(_ONE, [q])], table.ranks, _ONE, low=known, high=len(table.levels) - 1)[0]
 
 
 def least_rank(holds: Callable[[int], bool], low: int, high: int) -> int:

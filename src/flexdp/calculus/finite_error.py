@@ -25,9 +25,9 @@ from flexdp._core.domains import GAMMA
 from flexdp._core.exact import Number
 from flexdp.calculus.blends import Setting, Space, Vertex, best_match, blend, worst_blend
 from flexdp.calculus.computed import Computed, ErrorCase
+from flexdp.calculus.coupling import Chances
 from flexdp.calculus.finite import bound_given, least_rank, level, symbol, to_law
 from flexdp.calculus.laws import Outputs, Points, points_given
-from flexdp.calculus.mixtures import Chances
 from flexdp.distances.axioms import Amount
 from flexdp.distances.tables import make_table
 from flexdp.errors import InputError

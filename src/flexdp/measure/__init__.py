@@ -1,14 +1,17 @@
-"""Empirical flexible accuracy: distances from a mechanism's outputs to the attainable answers.
+"""Flexible accuracy at one data set: distances from a mechanism's outputs to the attainable answers.
 
 For a deterministic statistic f, the smallest β for which a mechanism M is (α, β, γ)-accurate at a data set x, with
-respect to a distortion ∂, is
+respect to a distortion ∂, is the (1 − γ)-quantile of the distance from M(x) to
 
-    min{b : Pr[dist(M(x), F_α(x)) ≤ b] ≥ 1 − γ},    F_α(x) = {f(x′) : ∂(x, x′) ≤ α, x′ ≠ ∅},
+    F_α(x) = {f(x′) : ∂(x, x′) ≤ α, x′ ≠ ∅}            (paper, Def. alpha-beta-gamma-accuracy, the infimum solved)
 
-the (1 − γ)-quantile of the distance to the attainable set (paper, Def. alpha-beta-gamma-accuracy, with the inner
-infimum solved). For a randomised f there is no such formula: β is found by linear programs, over all random x′ with
-∂(x, x′) ≤ α and all couplings (:func:`smallest_beta`). A mechanism is given by its outputs over independent runs, or by
-its exact law.
+    outputs   runs or a law of M(x) ─────────────────────────────┐
+    ball      x, α, ∂ ──▶ the data sets within reach             ▼
+    moving    F_α by formula or by the statistic's hook ──▶ flexible: errors ──▶ errors: mean, β(γ), confidence
+    search    values found in F_α; declared Δ_f ─────────────────┘                  └──▶ curve: β for each α and γ
+
+For a randomised f there is no such formula: β is found by linear programs, over all random x′ with ∂(x, x′) ≤ α and
+all couplings (:func:`smallest_beta`).
 
 The measurements are *not* private: they compare with the true data. Use them on simulated or public data. They say
 nothing about other data; guarantees, which read no data, are in :mod:`flexdp.guarantees`.
@@ -16,18 +19,27 @@ nothing about other data; guarantees, which read no data, are in :mod:`flexdp.gu
 
 from __future__ import annotations
 
-from flexdp.measure.bounds import ErrorBounds, flexible_error, flexible_error_bounds
+from flexdp.measure.ball import LARGEST_SEARCH
 from flexdp.measure.curve import AccuracyCurve, SmallestBeta, accuracy_curve, smallest_beta
-from flexdp.measure.data_sets import LARGEST_SEARCH
-from flexdp.measure.flexible import Measurable
+from flexdp.measure.errors import ChanceBounds, Errors
+from flexdp.measure.flexible import (
+    ErrorBounds,
+    Measurable,
+    errors_of,
+    flexible_error,
+    flexible_error_bounds,
+)
 
 __all__ = [
     "LARGEST_SEARCH",
     "AccuracyCurve",
+    "ChanceBounds",
     "ErrorBounds",
+    "Errors",
     "Measurable",
     "SmallestBeta",
     "accuracy_curve",
+    "errors_of",
     "flexible_error",
     "flexible_error_bounds",
     "smallest_beta",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +13,16 @@ from numpy.typing import NDArray
 from flexdp._core.domains import ALPHA, GAMMA, Domain, elements
 from flexdp._core.exact import Number, number_text, upper_text
 from flexdp._core.text import plural, safe_repr
-from flexdp.distances.inputs import Weighted
+from flexdp.calculus.coupling import Chances, Group, least_matched
+from flexdp.distances import Weighted
 from flexdp.distortions import Distortion, Drop
+from flexdp.distribution import Law
 from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram
-from flexdp.measure.bounds import bounds_of, largest_excess
-from flexdp.measure.data_sets import AMOUNT, Ball, make_ball
-from flexdp.measure.flexible import Measurable, check_functions, is_randomised, value_on
-from flexdp.measure.gaps import Distance, all_gaps, own_distance
-from flexdp.measure.mixture import Mixing, least_bound
-from flexdp.measure.outputs import Law, is_law, law_of, runs
+from flexdp.measure.ball import AMOUNT, Ball, make_ball
+from flexdp.measure.errors import ChanceBounds, Errors
+from flexdp.measure.flexible import Measurable, bounds_of, check_functions, is_randomised
+from flexdp.measure.outputs import Distance, Outputs, all_gaps, is_law, outputs_given, own_distance
 from flexdp.statistics.base import histogram_given
 
 __all__ = ["AccuracyCurve", "SmallestBeta", "accuracy_curve", "smallest_beta"]
@@ -43,8 +41,10 @@ class AccuracyCurve:
         runs have an infinite error.
     runs
         Number of runs; None if the distribution of the outputs was given.
-    excess
-        Most by which a β may exceed the smallest one; above 0 only where the attainable set is too large to list.
+    lower
+        What the smallest β is at least; equal to ``beta`` where the attainable values are known.
+    how
+        How bounds were found; see :class:`ErrorBounds`.
 
     Examples
     --------
@@ -62,7 +62,9 @@ class AccuracyCurve:
     gammas: tuple[Fraction, ...]
     beta: NDArray[np.float64]
     runs: int | None
-    excess: float = 0.0
+    lower: NDArray[np.float64]
+    how: str = ""
+    errors: tuple[Errors, ...] = field(default=(), repr=False)
 
     def at(self, alpha: Number, gamma: Number = 0) -> float:
         """Return the β of one α and γ of the grid.
@@ -87,6 +89,41 @@ class AccuracyCurve:
             raise InputError("alpha", ("and ", P("gamma"), " must be among the values that the curve was computed for"))
         return float(self.beta[self.alphas.index(pair[0]), self.gammas.index(pair[1])])
 
+    def gamma_bounds(self, alpha: Number, beta: Number, confidence: Number = "0.95") -> ChanceBounds:
+        """Bound the mechanism's γ at an α and a β, with confidence, from the runs (Clopper and Pearson).
+
+        Parameters
+        ----------
+        alpha
+            A value that the curve was computed for.
+        beta
+            β, chosen before the runs were looked at.
+        confidence
+            Least chance that the interval contains γ.
+
+        Returns
+        -------
+        ChanceBounds
+            The ends, rounded outwards; both are γ itself where the distribution of the outputs was given.
+
+        Raises
+        ------
+        InputError
+            If the curve was not computed for this α, or the statistic is randomised.
+
+        Examples
+        --------
+        >>> from flexdp.statistics import Max
+        >>> h = Histogram.from_counts({10: 90, 20: 9, 70: 1})
+        >>> curve = accuracy_curve(h, [70, 20, 12, 60] * 25, Max(), alphas=["0.01"], gammas=[0])
+        >>> [round(bound, 3) for bound in curve.gamma_bounds("0.01", 9)]
+        [0.169, 0.347]
+        """
+        share = AMOUNT.check(alpha)
+        if share not in self.alphas or not self.errors:
+            raise InputError("alpha", "must be a value that a curve of a deterministic statistic was computed for")
+        return self.errors[self.alphas.index(share)].exceeds_bounds(beta, confidence)
+
     def __str__(self) -> str:
         lines = [
             "Computed from the distribution of the outputs: the error exceeds β with probability at most γ."
@@ -99,14 +136,14 @@ class AccuracyCurve:
                 for gamma, beta in zip(self.gammas, row, strict=True)
             )
             lines.append(f"α = {number_text(alpha)}: β = {cells}.")
-        if self.excess:
-            lines.append(f"Each β is an upper bound, at most {upper_text(self.excess)} above the smallest one.")
+        if self.how:
+            lines.append(f"Each β is an upper bound. {self.how}")
         return "\n".join(lines)
 
 
 def accuracy_curve(
     histogram: Histogram,
-    outputs: Sequence[Any] | NDArray[Any] | Mapping[Any, Number] | Weighted,
+    outputs: Sequence[Any] | NDArray[Any] | Mapping[Any, Number] | Weighted | Law,
     statistic: Measurable,
     alphas: Sequence[Number],
     gammas: Sequence[Number],
@@ -156,27 +193,30 @@ def accuracy_curve(
     α = 0: β = 10 at γ = 0, 0 at γ = 0.1.
     """
     ball = make_ball(histogram_given(histogram), 0, distortion, domain, candidates)
-    law = runs(outputs)
+    given = outputs_given(outputs)
     check_functions(statistic, distance)
     shares = tuple(_limit(ball).check(alpha) for alpha in _listed("alphas", alphas))
     chances = tuple(GAMMA.check(gamma) for gamma in _listed("gammas", gammas))
-    if not len(law.points):
+    if not len(given.points):
         raise InputError("outputs", "must contain at least one run")
     beta = np.zeros((len(shares), len(chances)))
-    drawn, excess = is_randomised(statistic, ball.centre), 0.0
+    lower, how, errors = beta.copy(), "", []
+    drawn = is_randomised(statistic, ball.centre)
     for row, share in enumerate(shares):
         if drawn:
-            mixing = _mixing(law, statistic, ball.at(share), distance)
-            beta[row] = [least_bound(mixing.problem, 1 - chance).value for chance in chances]
+            mixing = _mixing(given, statistic, ball.at(share), distance)
+            lower[row] = beta[row] = [_least(mixing, chance).value for chance in chances]
         else:
-            found = bounds_of(law, statistic, ball.at(share), distance)
-            beta[row] = _quantiles(found.upper, law, chances)
-            if not found.exact:
-                least = np.array(_quantiles(found.lower, law, chances))
-                excess = max(excess, largest_excess(least, beta[row]))
-    beta.flags.writeable = False
-    many = len(law.points) if law.masses is None else None
-    return AccuracyCurve(alphas=shares, gammas=chances, beta=beta, runs=many, excess=excess)
+            found = bounds_of(given.points, statistic, ball.at(share), distance)
+            errors.append(Errors(found.upper, given.masses))
+            beta[row] = [errors[-1].beta(chance) for chance in chances]
+            lower[row] = [Errors(found.lower, given.masses).beta(chance) for chance in chances]
+            how = how if found.exact else str(found)
+    beta.flags.writeable = lower.flags.writeable = False
+    runs = len(given.points) if given.masses is None else None
+    return AccuracyCurve(
+        alphas=shares, gammas=chances, beta=beta, runs=runs, lower=lower, how=how, errors=tuple(errors)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -208,7 +248,7 @@ class SmallestBeta:
 
 def smallest_beta(
     histogram: Histogram,
-    outputs: Sequence[Any] | NDArray[Any] | Mapping[Any, Number] | Weighted,
+    outputs: Sequence[Any] | NDArray[Any] | Mapping[Any, Number] | Weighted | Law,
     statistic: Measurable,
     alpha: Number,
     gamma: Number = 0,
@@ -223,7 +263,7 @@ def smallest_beta(
     This is the definition itself (paper, Def. alpha-beta-gamma-accuracy), for statistics that may be randomised: the
     least b such that some random x′, all of whose values are within α of x, lets all but a mass γ of the mechanism's
     law be coupled with that of f(x′) within distance b. All data sets within reach are listed. Each b is decided by a
-    linear program whose solution is checked in exact arithmetic, from both sides.
+    linear program in exact arithmetic.
 
     Parameters
     ----------
@@ -246,7 +286,7 @@ def smallest_beta(
     Raises
     ------
     InputError
-        As for :func:`flexible_error`, and if scipy is missing.
+        As for :func:`flexible_error`, and if the linear program is too large.
 
     Examples
     --------
@@ -257,42 +297,50 @@ def smallest_beta(
     (2.0, [70, 20])
     """
     ball = make_ball(histogram_given(histogram), alpha, distortion, domain, candidates)
-    law = runs(outputs)
+    given = outputs_given(outputs)
     check_functions(statistic, distance)
-    if not len(law.points):
+    if not len(given.points):
         raise InputError("outputs", "must contain at least one run")
-    mixing = _mixing(law, statistic, ball, distance)
-    found = least_bound(mixing.problem, 1 - GAMMA.check(gamma))
-    mixture = tuple((each, w) for each, w in zip(mixing.data_sets, found.weights, strict=False) if w)
-    return SmallestBeta(value=found.value, mixture=mixture)
+    return _least(_mixing(given, statistic, ball, distance), GAMMA.check(gamma))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Mixing:
-    problem: Mixing
-    data_sets: list[Histogram]
+class _Mixing(NamedTuple):
+    """The law of the outputs, those of f(x′) with an x′ each, and the distances between them."""
+
+    law: Chances
+    laws: dict[tuple[tuple[int, Fraction], ...], Histogram]
+    gaps: NDArray[np.float64]
 
 
-def _mixing(law: Law, statistic: Any, ball: Ball, distance: Distance | None) -> _Mixing:
+def _least(mixing: _Mixing, gamma: Fraction) -> SmallestBeta:
+    levels, ranks = np.unique(np.append(mixing.gaps, [0.0, np.inf]), return_inverse=True)
+    ranks = ranks[:-2].reshape(mixing.gaps.shape)
+    groups = [Group(Fraction(1), [dict(law) for law in mixing.laws])]
+    rank, found = least_matched(mixing.law, groups, ranks, 1 - gamma, high=len(levels) - 1)
+    if found is None:
+        return SmallestBeta(value=np.inf, mixture=())
+    rest = 1 - sum(found.weights[0], Fraction(0))  # what need not be matched may be any data set
+    weights = [weight + (rest if place == 0 else 0) for place, weight in enumerate(found.weights[0])]
+    mixture = tuple((x, weight) for x, weight in zip(mixing.laws.values(), weights, strict=True) if weight)
+    return SmallestBeta(value=float(levels[rank]), mixture=mixture)
+
+
+def _mixing(given: Outputs, statistic: Any, ball: Ball, distance: Distance | None) -> _Mixing:
     """Return the program: one law for each distinct law of f(x′), with the first x′ that has it."""
-    points, masses = law.exactly()
+    points, masses = given.exactly()
     values: list[Any] = []
     places: dict[Any, int] = {}
     known: dict[tuple[tuple[int, Fraction], ...], Histogram] = {}
-    for number, each in enumerate(ball, 1):
-        found = value_on(statistic, each, number)
-        drawn = law_of("statistic", found) if is_law(found) else Law([found], [Fraction(1)])
+    for each in ball:
+        found = statistic(each)
+        drawn = outputs_given(found, "statistic") if is_law(found) else Outputs([found], [Fraction(1)])
         weights: dict[int, Fraction] = {}
         for value, mass in zip(*drawn.exactly(), strict=True):
             place = _place(value, values, places)
             weights[place] = weights.get(place, Fraction(0)) + mass
         known.setdefault(tuple(sorted(weights.items())), each)
-    laws = [[dict(each).get(z, Fraction(0)) for z in range(len(values))] for each in known]
-    if not laws:
-        return _Mixing(Mixing(masses, [[]], np.empty((len(points), 0))), [])
-    return _Mixing(
-        Mixing(masses, laws, all_gaps(points, values, distance or own_distance(statistic))), list(known.values())
-    )
+    gaps = all_gaps(points, values, distance or own_distance(statistic))
+    return _Mixing(dict(enumerate(masses)), known, gaps)
 
 
 def _place(value: Any, values: list[Any], places: dict[Any, int]) -> int:
@@ -304,21 +352,6 @@ def _place(value: Any, values: list[Any], places: dict[Any, int]) -> int:
     except TypeError:  # unhashable: never merged
         values.append(value)
         return len(values) - 1
-
-
-def _quantiles(errors: NDArray[np.float64], law: Law, chances: tuple[Fraction, ...]) -> list[float]:
-    order = np.argsort(errors, kind="stable")
-    ascending = errors[order]
-    if law.masses is None:
-        ranks = [math.ceil((1 - chance) * len(errors)) for chance in chances]
-        return [float(ascending[rank - 1]) if rank else 0.0 for rank in ranks]
-    up_to = list(accumulate(law.masses[i] for i in order.tolist()))
-    return [
-        next(error for error, mass in zip(ascending.tolist(), up_to, strict=True) if mass >= 1 - chance)
-        if chance < 1
-        else 0.0
-        for chance in chances
-    ]
 
 
 def _limit(ball: Ball) -> Domain:

@@ -1,4 +1,4 @@
-"""Attainable sets of built-in statistics when records move anywhere on the line: unions of closed intervals.
+"""Attainable sets when records move anywhere on the line: unions of closed intervals, by formulas or by a hook.
 
 After k of n records are dropped, the rest may move by r(k) = (α − k/n)/η in drop-move, and by α in move, where k = 0.
 
@@ -8,26 +8,36 @@ After k of n records are dropped, the rest may move by r(k) = (α − k/n)/η in
 - The mode, with r(0) > 0: all other records can be moved apart, so any place that two records reach, and any place that
   the smallest record left reaches. The largest value shared by k ≥ 2 records: any place that k records reach, or none.
 - The number of records above t: all integers from the fewest, max(0, surely above t − k), to those that may be.
+- The number of distinct values: all integers from the fewest places that meet the reaches of all records left, to n.
+
+A statistic of one's own may know its set: ``attainable_moving(histogram, alpha, moved)`` returns what it can become
+once ⌊αn⌋ records are left out and the others move by at most ``moved``, as values and as pairs (low, high).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.domains import attribute
 from flexdp._core.text import thousands
-from flexdp.errors import InputError, P
+from flexdp.errors import InputError
 from flexdp.histogram import Histogram
-from flexdp.measure.data_sets import Ball, submultisets
-from flexdp.measure.outputs import cells_of, on_a_line
-from flexdp.measure.sums import remaining_sums
+from flexdp.measure.ball import Ball, how_many, submultisets
+from flexdp.measure.outputs import Cells, cells_of, missing, on_a_line, only, to_intervals
+from flexdp.measure.search import value_of
 from flexdp.statistics import (
     IQR,
     Count,
     CountAbove,
+    Distinct,
     InterpolatedQuantile,
     KthLargest,
     Max,
@@ -45,10 +55,12 @@ from flexdp.statistics import (
 from flexdp.statistics.attainable import Attainable, reachable
 from flexdp.statistics.base import running
 
-__all__ = ["Intervals", "intervals_of"]
+__all__ = ["Attained", "Intervals", "intervals_of"]
 
 _SHIFTED = (Max, Min, Quantile, Median, MidpointMedian, KthLargest, InterpolatedQuantile, Mean, TrimmedMean)
 _SPREAD = (Range, IQR)
+_MOST_ASKED = 1_000  # numbers of dropped records for which a hook is asked
+_MOST_STABBED = 10**6  # cells of the fewest places for all records
 _MOST_BUDGETS = 10**7  # numbers of dropped records that are tried one by one
 
 Floats = NDArray[np.float64]
@@ -63,9 +75,56 @@ class Intervals:
     high: Floats
     none: bool = False
 
+    def errors(self, outputs: Cells) -> Floats:
+        """Return the distance from each output to the nearest interval."""
+        gone = missing(outputs)
+        errors = np.full(len(outputs), math.inf)
+        if self.none:
+            errors[gone] = 0.0
+        line = None if gone.all() else on_a_line(only(outputs, ~gone))
+        if line is not None and line.of == self.of and len(self.low):
+            errors[~gone] = to_intervals(self.low, self.high, line.places.astype(np.float64))
+        return errors
 
-def intervals_of(ball: Ball, statistic: Any) -> Intervals:
-    """Return the attainable set of a built-in statistic, or refuse where no formula is known."""
+
+class Attained(NamedTuple):
+    """Sets between which the attainable one lies; they are the same unless a hook was asked for some k only."""
+
+    inner: Intervals
+    outer: Intervals
+
+
+def intervals_of(ball: Ball, statistic: Any) -> Attained | None:
+    """Return the attainable set where the statistic knows it, or a formula is known; else None."""
+    hook = attribute(statistic, "attainable_moving")
+    if hook is not None:
+        return _hooked(ball, hook)
+    found = _by_formula(ball, statistic)
+    return None if found is None else Attained(found, found)
+
+
+def _hooked(ball: Ball, hook: Callable[[Histogram, Fraction, Fraction], Any]) -> Attained:
+    """Ask for each number k of dropped records what becomes of the others; of very many k for an even choice."""
+    size, most = ball.centre.size, ball.dropped
+    asked = list(dict.fromkeys(np.linspace(0, most, min(most, _MOST_ASKED) + 1).astype(int).tolist()))
+    inner = _united([hook(ball.centre, Fraction(k, size), ball.moved(k)) for k in asked])
+    if len(asked) == most + 1:
+        return Attained(inner, inner)
+    # between two of them: as many records left out as at the second, as far moved as at the first
+    return Attained(inner, _united([hook(ball.centre, Fraction(j, size), ball.moved(i)) for i, j in pairwise(asked)]))
+
+
+def _united(sets: Iterable[Any]) -> Intervals:
+    cells = [cell for each in sets for cell in (each.tolist() if isinstance(each, np.ndarray) else each)]
+    known = [cell if isinstance(cell, tuple | list) else (cell, cell) for cell in cells if cell is not None]
+    low, high = on_a_line([low for low, _ in known]), on_a_line([high for _, high in known])
+    if low is None or high is None or low.of != high.of:
+        raise InputError("statistic", ": its attainable_moving must return values, pairs (low, high) and None")
+    ends = low.places.astype(np.float64), high.places.astype(np.float64)
+    return Intervals(low.of, *ends, none=len(known) < len(cells))
+
+
+def _by_formula(ball: Ball, statistic: Any) -> Intervals | None:
     if isinstance(statistic, MaxAtLeast) and statistic.count == 1:
         statistic = Max()
     if isinstance(statistic, Mode):
@@ -74,37 +133,27 @@ def intervals_of(ball: Ball, statistic: Any) -> Intervals:
         return _shared(ball, statistic)
     if isinstance(statistic, CountAbove):
         return _count_above(ball, statistic)
-    if isinstance(statistic, (*_SHIFTED, *_SPREAD, Sum, Count)):
-        return _widened(ball, statistic)
-    raise InputError(
-        "distortion",
-        f": no formula is known for this statistic where records move ({type(statistic).__name__})",
-        remedy=(
-            "Give ", P("domain"), ", the keys that records may move to, or ", P("candidates"), ", some histograms.",
-        ),
-    )  # fmt: skip
+    if isinstance(statistic, Distinct):
+        return _distinct(ball)
+    return _widened(ball, statistic) if isinstance(statistic, (*_SHIFTED, *_SPREAD, Sum, Count)) else None
 
 
 def _radii(ball: Ball, drops: NDArray[Any]) -> Floats:
     """Return how far records may move once so many were dropped."""
-    size, price = ball.centre.size, ball.price
-    if price is None:
-        return np.full(len(drops), float(ball.alpha))
-    # in integers until the last step: (α − k/n)/η = (a·n − k·b) / (b·n·η) for α = a/b
-    top, bottom = ball.alpha.numerator * size, ball.alpha.denominator
-    scale = bottom * size * price
-    return np.array([float((top - int(k) * bottom) / scale) for k in drops.tolist()], dtype=np.float64)
+    radius = {k: float(ball.moved(k)) for k in set(drops.tolist())}
+    return np.array([radius[k] for k in drops.tolist()], dtype=np.float64)
 
 
-def _widened(ball: Ball, statistic: Any) -> Intervals:
+def _widened(ball: Ball, statistic: Any) -> Intervals | None:
     if isinstance(statistic, Attainable):
         found = reachable(statistic, ball.centre, ball.dropped)
         values, drops = cells_of(found.values), found.drops
-    elif (sums := remaining_sums(ball.centre, ball.dropped, statistic)) is not None:
-        values, drops = cells_of(sums.values), sums.drops
+    elif how_many(ball.centre, ball.dropped) is None:
+        return None
     else:
-        kept = [(statistic(each), ball.centre.size - each.size) for each in submultisets(ball.centre, ball.dropped)]
-        values, drops = cells_of([value for value, _ in kept]), np.array([lost for _, lost in kept], dtype=object)
+        kept = [(value_of(statistic, each), each.size) for each in submultisets(ball.centre, ball.dropped)]
+        values = [value for value, _ in kept]
+        drops = np.array([ball.centre.size - size for _, size in kept])
     assert values is not None
     known = np.array([value is not None for value in values], dtype=bool)
     none = not known.all()
@@ -186,6 +235,35 @@ def _count_above(ball: Ball, statistic: CountAbove) -> Intervals:
     fewest = int(np.maximum(0, surely - drops[: len(surely)]).min())
     whole = np.arange(fewest, possibly + 1, dtype=np.float64)
     return Intervals("numbers", whole, whole)
+
+
+def _distinct(ball: Ball) -> Intervals | None:
+    """From the fewest places that all records left can share, to as many as there are records."""
+    of, places = _keys(ball.centre)
+    counts, size, most = ball.centre.counts.tolist(), ball.centre.size, ball.dropped
+    if of == "dates" or (most + 1) * len(counts) > _MOST_STABBED:
+        return None
+    fewest = [_stabbed(places, counts, k, 2 * float(ball.moved(k))) for k in range(most + 1)]
+    whole = np.arange(min(fewest), (size if ball.moved(0) else len(counts)) + 1, dtype=np.float64)
+    return Intervals("numbers", whole, whole)
+
+
+def _stabbed(places: Floats, counts: list[int], allowed: int, width: float) -> int:
+    """The fewest windows of a width that cover all keys but those of at most so many records.
+
+    lost[i] is the fewest records outside of j windows among the first i keys; a window that ends with key i − 1 covers
+    those from the first key within its width on.
+    """
+    first = [int(start) for start in np.searchsorted(places, places - width, side="left")]
+    lost = [0, *np.cumsum(counts).tolist()]
+    for windows in range(1, len(counts) + 1):
+        row = [0]
+        for i, count in enumerate(counts):
+            row.append(min(row[-1] + count, lost[first[i]]))
+        lost = row
+        if lost[-1] <= allowed:
+            return windows
+    return len(counts)
 
 
 def _no_line() -> InputError:

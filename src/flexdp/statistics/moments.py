@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from flexdp._core.domains import SPAN, TRIM
 from flexdp._core.exact import float_up, number_text, said
 from flexdp._core.fields import Exact, param
-from flexdp.errors import InputError
 from flexdp.histogram import LARGEST_COUNT, Histogram
 from flexdp.statistics.base import BuiltIn, numbers, running
 
@@ -131,8 +130,8 @@ class Variance(BuiltIn[float]):
         return float_up(moved * (self.span - moved))
 
 
-class SampleVariance(BuiltIn[float]):
-    """The sample variance (division by n − 1) of at least two records.
+class SampleVariance(BuiltIn[float | None]):
+    """The sample variance (division by n − 1); None of a single record.
 
     The divisor depends on the size, which the paper's metric ignores: doubling a histogram changes the value, so Δ_f is
     unbounded already at β = 0. On a bounded interval, :class:`Variance` has a finite one.
@@ -146,12 +145,9 @@ class SampleVariance(BuiltIn[float]):
     name: ClassVar[str] = "sample variance"
     ordered: ClassVar[bool] = True
 
-    def _value(self, histogram: Histogram) -> float:
+    def _value(self, histogram: Histogram) -> float | None:
         keys, size = numbers(self, histogram), histogram.size
-        if size < 2:
-            rule = ": the sample variance of a single record is undefined"
-            raise InputError("histogram", rule, remedy="Use Variance instead.")
-        return _variance(keys, histogram) * (size / (size - 1))
+        return _variance(keys, histogram) * (size / (size - 1)) if size > 1 else None
 
     def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
         return math.inf

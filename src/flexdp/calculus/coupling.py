@@ -1,13 +1,14 @@
-"""The best mixture: how much of a law can be matched by mixing other laws, by exact linear programming.
+"""The one coupling program: how much of a law can be matched with a mixture of laws that may be chosen.
 
-Given a law P on outputs, groups of laws (each group with the mass that it may use) and the pairs of outputs that are
-near enough, find the weights whose mixture Q lets the most mass flow from P to Q over near pairs. Distortion
-sensitivity, error sensitivity and the accuracy of a randomised function are thresholds of this number. The program is
+    law P          groups of laws Q_k, each group with its mass          near pairs of outputs
+    c: ▇▇▅▁         g₁ (mass ½): Q₁ Q₂ Q₃    g₂ (mass ½): Q₂ Q₄          c ─ d within a distance
 
     maximise Σ flow(c, d)  subject to  Σ_d flow(c, d) ≤ P(c),  Σ_c flow(c, d) ≤ Σ_k w_k·Q_k(d),  Σ_{k in g} w_k ≤ mass_g
 
-with everything at least 0: the origin is feasible, so the simplex method needs no first phase. It runs on integers
-(every division is exact), so no tolerance decides anything.
+with everything at least 0. A distance suffices if all but γ is matched over the pairs within it, and the least such
+distance is 0 or one of those between outputs (Strassen). σ and τ of finite spaces, Δ of random functions, and the
+smallest β of a randomised statistic are such distances. The origin is feasible, so the simplex method needs no first
+phase. It runs on integers (every division is exact), so no tolerance decides anything.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from flexdp._core.enclosure import least
 from flexdp.errors import InputError
 
-__all__ = ["Group", "Matched", "most_matched"]
+__all__ = ["Chances", "Group", "Matched", "least_matched", "most_matched"]
 
 Chances: TypeAlias = Mapping[int, Fraction]
 
@@ -45,6 +47,23 @@ class Matched:
 
     mass: Fraction
     weights: tuple[tuple[Fraction, ...], ...]
+
+
+def least_matched(
+    law: Chances, groups: Sequence[Group], ranks: NDArray[np.int64], needed: Fraction, *, low: int = 0, high: int
+) -> tuple[int, Matched | None]:
+    """Return the least rank of distances from ``low`` on within which ``needed`` is matched, and the match.
+
+    At the rank ``high``, which stands for infinity or is known to suffice, nothing is solved.
+    """
+    found: dict[int, Matched] = {}
+
+    def enough(rank: int) -> bool:
+        found[rank] = most_matched(law, groups, lambda c, d: bool(ranks[c, d] <= rank), enough=needed)
+        return found[rank].mass >= needed
+
+    rank = low if low == high or enough(low) else least(enough, low + 1, high)
+    return rank, found.get(rank)
 
 
 def most_matched(

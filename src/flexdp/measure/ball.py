@@ -59,6 +59,12 @@ class Ball:
             return 0
         return min(math.floor(self.alpha * self.centre.size), self.centre.size - 1)
 
+    def moved(self, dropped: int) -> Fraction:
+        """Return how far records may move once so many were dropped: α, or (α − k/n)/η in drop-move."""
+        if self.only_drops:
+            return Fraction(0)
+        return self.alpha if self.price is None else (self.alpha - Fraction(dropped, self.centre.size)) / self.price
+
     def at(self, alpha: Fraction) -> Ball:
         """Return the ball of another radius."""
         return replace(self, alpha=alpha)
@@ -121,17 +127,8 @@ def make_ball(
 
 def within(distortion: Distortion, x: Histogram, y: Histogram, alpha: Fraction) -> bool:
     """Return True if x can become y by a distortion of at most α: exactly, where the distortion is known exactly."""
-    try:
-        exactly = attribute(distortion, "exactly")
-        found = float(distortion(x, y)) if exactly is None else exactly(x, y)
-    except InputError:
-        raise
-    except Exception as failure:
-        raise InputError(
-            "distortion",
-            f"raised {type(failure).__name__} on a pair of histograms",
-            remedy="It is called with the data and with what they may become, and must return a number.",
-        ) from failure
+    exactly = attribute(distortion, "exactly")
+    found = float(distortion(x, y)) if exactly is None else exactly(x, y)
     if not found >= 0:
         raise InputError("distortion", "must return a non-negative number, infinite where x cannot become x′")
     return bool(found <= (float(alpha) if isinstance(found, float) else alpha))
@@ -216,7 +213,6 @@ def _too_large() -> InputError:
         "alpha",
         f"must leave at most {thousands(LARGEST_SEARCH)} data sets to search",
         remedy=(
-            "Choose a smaller ", P("alpha"), " or ", P("histogram"), ", or give ", P("statistic"),
-            " a method attainable(histogram, alpha).",
+            "Choose a smaller ", P("alpha"), " or ", P("histogram"), ", or give ", P("candidates"), ".",
         ),
     )  # fmt: skip
