@@ -97,7 +97,7 @@ def exp_below(x: Fraction, precision: int) -> int:
     Tables of integer weights grow by it, so its bits are part of what a table is.
 
     >>> exp_below(Fraction(1), 20) / 2**20
-    2.718271255493164
+    2.7182788848876953
     """
     term = total = 1 << precision
     k = 0
