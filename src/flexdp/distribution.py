@@ -70,14 +70,6 @@ REFUSED: Final = _Refusal.REFUSED  # the outcome of a step that takes no such in
 class TooManyOutcomesError(Exception):
     """The joint outcomes are too many to be listed; the first steps of a chain may still be compared."""
 
-    def as_input_error(self) -> InputError:
-        """Say so to a caller whose data sets cannot be compared at all."""
-        return InputError(
-            "x",
-            f"and y have more than {LARGEST_PRODUCT} joint outcomes, too many to be enumerated",
-            remedy="Give smaller tables, or a mechanism with less noise.",
-        )
-
 
 class Law(ABC):
     """A probability law of outcomes."""

@@ -129,7 +129,6 @@ def test_what_is_too_large_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TooManyOutcomesError):
         die.bind(lambda i: die.push(lambda j: (i, j)))
     assert len(Independent({0: die}).listed().masses) == 3
-    assert "too many" in str(TooManyOutcomesError().as_input_error())
 
 
 def test_doubles_are_never_compared_exactly() -> None:

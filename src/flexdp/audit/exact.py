@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from flexdp._core.domains import EPSILON, attribute, sequence
 from flexdp._core.enclosure import Bounds, exp_bounds
 from flexdp._core.exact import Number, lower_text, number_text, upper_text
 from flexdp._core.text import safe_repr
-from flexdp.audit.histogram_laws import Compared, as_input, histogram_pairs, is_deterministic, plain_parts
-from flexdp.distribution import read_law
+from flexdp.distribution import Law, TooManyOutcomesError, read_law
 from flexdp.divergence import LARGEST_PRODUCT, Divergence, Pair, Row, joint_rows
 from flexdp.errors import InputError
-from flexdp.mechanisms import Laplace, Mechanism
+from flexdp.mechanisms import Mechanism
+from flexdp.mechanisms.chain import law_of
 
 __all__ = ["Event", "ExactDelta", "compare", "exact_delta"]
 
 _EPSILON = replace(EPSILON, low_included=True)  # at ε = 0 it is the total variation distance
+T = TypeVar("T")
 _NEARLY_ONE = 1 - Fraction(1, 10**30)
 
 
@@ -231,56 +233,52 @@ def exact_delta(mechanism: Any, x: Any, y: Any, epsilon: Number) -> ExactDelta:
 
 
 def compare(mechanism: Any, x: Any, y: Any, epsilon: Fraction) -> ExactDelta:
-    """Return the δ between the laws of a mechanism on two data sets."""
-    if isinstance(mechanism, Mechanism) and any(isinstance(part, Laplace) for part in plain_parts(mechanism)):
-        return _laplace(mechanism, x, y, epsilon)
-    pairs, complete = _compared(mechanism, x, y)
-    found = Divergence.between(pairs, epsilon)
-    return _exact_delta(found, epsilon, complete)
-
-
-def _exact_delta(found: Divergence, epsilon: Fraction, complete: bool) -> ExactDelta:
-    forward, backward, parts, followed, covered = found
+    """Return the δ between the laws of a mechanism, or of several that are published together."""
+    listed = sequence(mechanism)
+    if listed is None:
+        found, complete = _compared(mechanism, x, y, lambda one, other: one.divergence(other, epsilon))
+    elif listed:
+        parts = [_compared(each, x, y, lambda one, other: one.beside(other)) for each in listed]
+        found = Divergence.between([pair for pairs, _ in parts for pair in pairs], epsilon)
+        complete = all(whole for _, whole in parts)
+    else:
+        raise InputError("mechanism", "must not be an empty list")
+    forward, backward, telling, followed, covered = found
     if not complete:
         forward, backward = (Bounds(Fraction(0), way.upper) for way in (forward, backward))
     favours = "x" if forward.upper >= backward.upper else "y"
-    event = Event(favours, exp_bounds(epsilon).upper, parts) if max(forward.lower, backward.lower) > 0 else None
+    some = telling and max(forward.lower, backward.lower) > 0
+    event = Event(favours, exp_bounds(epsilon).upper, telling) if some else None
     return ExactDelta(epsilon, forward, backward, event, covered, followed)
 
 
-def _compared(mechanism: Any, x: Any, y: Any) -> Compared:
-    """Put the output laws of a mechanism on two data sets beside each other."""
-    listed = sequence(mechanism)
-    if listed is not None:
-        parts = [_compared(each, x, y) for each in listed]
-        if not parts:
-            raise InputError("mechanism", "must not be an empty list")
-        return Compared([pair for part in parts for pair in part.pairs], all(part.complete for part in parts))
-    if isinstance(mechanism, Mechanism):
-        return histogram_pairs(mechanism, x, y)
-    law = attribute(mechanism, "law")
-    if callable(law):
-        return Compared(law(x).beside(law(y)))
-    if callable(mechanism):
-        one, other = (read_law("mechanism", mechanism(data)) for data in (x, y))
-        return Compared(one.beside(other))
+def _compared(mechanism: Any, x: Any, y: Any, compared: Callable[[Law, Law], T]) -> tuple[T, bool]:
+    """Compare the laws on both data sets, and say whether they are those of the whole mechanism.
+
+    Where the outcomes of a chain are too many to list, those of its first steps are compared: what comes after them is
+    post-processing, which can only lower δ.
+    """
+    steps = mechanism.steps if isinstance(mechanism, Mechanism) else (mechanism,)
+    for length in range(len(steps), 0, -1):
+        try:
+            one, other = (_law(steps[:length], data) for data in (x, y))
+            return compared(one, other), length == len(steps)
+        except TooManyOutcomesError:
+            continue
     raise InputError(
-        "mechanism", "must be a mechanism, or a function that returns a distribution", given=safe_repr(mechanism)
+        "x",
+        f"and y have more than {LARGEST_PRODUCT} joint outcomes, too many to be enumerated",
+        remedy="Give smaller tables, or a mechanism with less noise.",
     )
 
 
-def _laplace(mechanism: Mechanism, x: Any, y: Any, epsilon: Fraction) -> ExactDelta:
-    """Two Laplace laws on the real line whose centres are g scales apart: 1 − e^((ε − g)/2), the same both ways."""
-    *before, last = plain_parts(mechanism)
-    if not isinstance(last, Laplace) or not all(map(is_deterministic, before)):
-        raise InputError("mechanism", ": Laplace noise has a law that is known as the last and only random step")
-    for part in before:
-        x, y = (part(as_input(part, data)) for data in (x, y))
-    x, y = (as_input(last, data) for data in (x, y))
-    one, other = (Fraction(data if last.statistic is None else last.statistic(data)) for data in (x, y))
-    gap = abs(one - other) * last.epsilon / last.sensitivity
-    if gap <= epsilon:
-        return ExactDelta(epsilon, Bounds(Fraction(0), Fraction(0)), Bounds(Fraction(0), Fraction(0)))
-    away = exp_bounds((epsilon - gap) / 2)
-    way = Bounds(1 - away.upper, 1 - away.lower)
-    return ExactDelta(epsilon, way, way)
+def _law(steps: Sequence[Any], x: Any) -> Law:
+    if isinstance(steps[0], Mechanism):
+        return law_of(steps, x)
+    law = attribute(steps[0], "law")
+    given = law if callable(law) else steps[0]
+    if not callable(given):
+        raise InputError(
+            "mechanism", "must be a mechanism, or a function that returns a distribution", given=safe_repr(given)
+        )
+    return read_law("mechanism", given(x))

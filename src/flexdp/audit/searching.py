@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -17,9 +17,10 @@ from flexdp._core.domains import EPSILON, PURE_DELTA, attribute, elements, integ
 from flexdp._core.exact import Number, lower_text, number_text, upper_text
 from flexdp._core.text import plural, safe_repr, thousands
 from flexdp.audit.exact import ExactDelta, compare
-from flexdp.audit.histogram_laws import plain_parts
 from flexdp.errors import InputError
-from flexdp.mechanisms import Bucketing, Dropping, Emptiness, Laplace, Mechanism
+from flexdp.guarantees import AddRemove
+from flexdp.mechanisms import NUMBERS, Mechanism, Space
+from flexdp.mechanisms.spaces import unit_tables
 
 __all__ = ["Verified", "neighbours", "verify"]
 
@@ -143,19 +144,13 @@ def verify(
     loss, chance = _claim(mechanism, epsilon, delta)
     worst: tuple[ExactDelta, Any, Any] | None = None
     largest, followed, covered = (False, Fraction(0)), Fraction(0), Fraction(1)
-    known: dict[Hashable, ExactDelta] = {}
-    count = 0
-    first, signature, known_law = _first(mechanism), _signature(mechanism), _remembered(mechanism)
+    count, source, remembered = 0, _source(mechanism), _remembered(mechanism)
+    read = _rows if source is not None and _takes_units(source) else _as_it_is
     for x, y in neighbours(mechanism, size=size, values=values, records=records):
         count += 1
         if count > _MOST_PAIRS:
             raise InputError("size", f"leads to more than {thousands(_MOST_PAIRS)} pairs", given=safe_repr(size))
-        key = signature(x, y) if signature is not None else None
-        if key is not None and key in known:
-            continue
-        found = compare(known_law, *_data(first, x, y), loss)
-        if key is not None:
-            known[key] = found
+        found = compare(remembered, read(x), read(y), loss)
         followed, covered = max(followed, found.followed), min(covered, found.covered)
         own = found.lower > chance + _ROUNDING, Fraction(found)
         if worst is None or own > largest:
@@ -210,47 +205,54 @@ def neighbours(
     """
     most = integer("size", size, at_least=0, at_most=_LARGEST_SIZE)
     together = integer("records", records, at_most=_LARGEST_SIZE)
-    first = _first(mechanism)
     listed = None if values is None else elements(values)
     if values is not None and not (listed and all(map(_is_key, listed))):
         raise InputError("values", "must be a list of numbers, texts or tuples of them", given=safe_repr(values))
-    if isinstance(first, Emptiness):
+    source = _source(mechanism)
+    if source == NUMBERS:
         yield from ((count, count + 1) for count in range(most + 1))
-        return
-    if isinstance(first, Laplace) and first.statistic is None:
-        raise InputError("mechanism", ": Laplace noise on numbers has no neighbours that can be listed")
-    if isinstance(first, Bucketing) and first.unit is not None:
+    elif source is not None and _takes_units(source):
         yield from _unit_tables(listed or [0, 1], most)
-        return
-    if isinstance(first, Mechanism):
-        parts = plain_parts(first)
-        changed = max((part.max_buckets_per_unit for part in parts if isinstance(part, Dropping)), default=1)
+    elif source is not None:
+        changed = max(map(_changed, _first(mechanism).steps))
         yield from _histograms(listed or list(range(changed + 1)), most, changed)
-        return
-    own = listed or [0, 1]
-    for data in _multisets(own, most):
-        for more in range(1, together + 1):
-            for added in combinations_with_replacement(own, more):
-                yield data, _sorted((*data, *added))
+    else:
+        own = listed or [0, 1]
+        for data in _multisets(own, most):
+            for more in range(1, together + 1):
+                for added in combinations_with_replacement(own, more):
+                    yield data, tuple(sorted((*data, *added)))
 
 
 def _first(mechanism: Any) -> Any:
-    """What decides on the form of the data: a step that bounds units, or the mechanism itself; the first of a list."""
+    """The mechanism, or the first of several that are published together."""
     listed = sequence(mechanism)
-    if listed is not None:
-        return _first(listed[0]) if listed else None
-    if not isinstance(mechanism, Mechanism):
-        return mechanism
-    first = plain_parts(mechanism)[0]
-    alone = len(plain_parts(mechanism)) == 1 or (isinstance(first, Bucketing) and first.unit is not None)
-    return first if alone else mechanism
+    return mechanism if listed is None else _first(listed[0]) if listed else None
 
 
-def _data(first: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Two data sets in the form that the mechanism takes."""
-    if isinstance(first, Bucketing) and first.unit is not None:
-        x, y = ([(unit, value) for unit, own in enumerate(data) for value in own] for data in (x, y))
-    return x, y
+def _source(mechanism: Any) -> Space | None:
+    """The space of its inputs; None for functions and programs, which take lists of values."""
+    first = _first(mechanism)
+    return first.source if isinstance(first, Mechanism) else None
+
+
+def _takes_units(source: Space) -> bool:
+    return source == unit_tables(source.dimensions)
+
+
+def _changed(step: Mechanism) -> int:
+    """In how many buckets a unit of which the step is private may count."""
+    relation = None if step.privacy is None else step.privacy.neighbours
+    return relation.buckets if isinstance(relation, AddRemove) else 1
+
+
+def _as_it_is(data: Any) -> Any:
+    return data
+
+
+def _rows(data: Any) -> list[tuple[int, Any]]:
+    """A table of units as pairs (unit, value)."""
+    return [(unit, value) for unit, own in enumerate(data) for value in own]
 
 
 def _remembered(mechanism: Any) -> Any:
@@ -258,28 +260,13 @@ def _remembered(mechanism: Any) -> Any:
     if isinstance(mechanism, Mechanism) or sequence(mechanism) is not None:
         return mechanism
     law = attribute(mechanism, "law")
-    return cache(law if callable(law) else mechanism) if callable(law) or callable(mechanism) else mechanism
-
-
-def _signature(mechanism: Any) -> Callable[[Any, Any], Hashable] | None:
-    """Where only changed buckets matter, and the reach is public: what two pairs have in common that compare alike."""
-    if not isinstance(mechanism, Dropping):
-        return None
-
-    def signature(x: dict[Any, int], y: dict[Any, int]) -> Hashable:
-        return tuple(sorted((x.get(key, 0), y[key]) for key in y if x.get(key, 0) != y[key]))
-
-    return signature
+    return cache(law) if callable(law) else cache(mechanism) if callable(mechanism) else mechanism
 
 
 def _is_key(value: object) -> bool:
     if isinstance(value, tuple):
         return all(map(_is_key, sequence(value) or [None]))
     return isinstance(value, str | bytes | int | float | Fraction | dt.date | np.generic)
-
-
-def _sorted(data: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(sorted(data))
 
 
 def _multisets(values: Sequence[Any], most: int) -> Iterator[tuple[Any, ...]]:

@@ -57,7 +57,7 @@ class Outputs:
 
         The function is called twice: one that draws its outputs at random gives itself away.
         """
-        call = _callable(name, given)
+        call = _callable(name, given, points)
         label = labels_of("points", points, quoted=True)
         laws = []
         for i, point in enumerate(points):
@@ -92,9 +92,9 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) is dict and one == other
 
 
-def _callable(name: str, given: Any) -> Callable[[Any], Any]:
+def _callable(name: str, given: Any, points: Sequence[Any]) -> Callable[[Any], Any]:
     law = attribute(given, "law")
-    if callable(law):
+    if callable(law) and (not points or _called(name, law, points[0], "points[0]") is not None):
         return law  # type: ignore[no-any-return]
     if attribute(given, "privacy") is not None:
         raise InputError(

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from flexdp._core.domains import elements, pairs
 from flexdp._core.exact import exact
 from flexdp.distances.inputs import Weighted
+from flexdp.distribution import Law as FoundLaw
 from flexdp.errors import InputError
 
 __all__ = ["Law", "law_given", "weighted_pairs"]
@@ -34,6 +35,8 @@ def law_given(name: str, output: Any, label: str = "") -> Law:
 
 def weighted_pairs(name: str, output: Any) -> list[tuple[Any, Any]] | None:
     """Return points and weights where a law was given; None for a single point."""
+    if isinstance(output, FoundLaw):
+        return list(output.listed().masses.items())
     if isinstance(output, Mapping):
         if (found := pairs(output)) is None:
             raise InputError(name, "must be a mapping from points to probabilities")

@@ -11,6 +11,8 @@ from flexdp._core.exact import Number
 from flexdp._core.fields import Value
 from flexdp.calculus.privacy import Relation
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, only_at_zero
+from flexdp.distribution import REFUSED, Law, point, read_law
+from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.mechanisms.spaces import Known, Space
 from flexdp.noise.bits import Bits
@@ -101,6 +103,67 @@ class Mechanism(Value, ABC):
         ErrorSensitivity
             For the function that the mechanism approximates.
         """
+
+    # --- its law, where it is known ---
+
+    def law(self, x: Any) -> Law | None:  # noqa: ARG002  (by default it is not known)
+        """Return the law of the outcomes; None if it is not known.
+
+        It must be the law of :meth:`draw`. With it the mechanism is audited exactly, and measured without runs.
+
+        Parameters
+        ----------
+        x
+            An input.
+
+        Returns
+        -------
+        Law or None
+            For example a :class:`~flexdp.distribution.Distribution`, or a dictionary of exact probabilities.
+
+        Examples
+        --------
+        >>> from flexdp.mechanisms import Emptiness
+        >>> {answer: round(float(mass), 3) for answer, mass in Emptiness(1, "0.1").law(2).masses.items()}
+        {True: 0.368, False: 0.632}
+        """
+        return None
+
+    def law_after(self, law: Law) -> Law:
+        """Return the law of the outcomes where the input has a law; that of a step that refused is to refuse.
+
+        Parameters
+        ----------
+        law
+            The law of the input.
+
+        Returns
+        -------
+        Law
+            Over all inputs.
+
+        Examples
+        --------
+        >>> from flexdp.mechanisms import Dropping, ReadOff
+        >>> from flexdp.statistics import Max
+        >>> law = ReadOff(Max()).law_after(Dropping(1, "0.1").law({1: 9, 5: 2}))
+        >>> {answer: round(float(mass), 3) for answer, mass in law.listed().masses.items()}
+        {1: 0.632, 5: 0.368}
+        """
+        inputs = law.listed()
+        if len(inputs.masses) == 1 and not inputs.error and not inputs.missing:
+            return self._law_of(next(iter(inputs.masses)))
+        return inputs.bind(self._law_of)
+
+    def _law_of(self, x: Any) -> Law:
+        if x is REFUSED:
+            return point(REFUSED)
+        found = self.law(x)
+        if found is None:
+            raise InputError(
+                "mechanism", f": {self.name} has no law that can be enumerated", remedy="Use audit.audit instead."
+            )
+        return read_law("law", found)
 
     # --- declared, with safe defaults ---
 

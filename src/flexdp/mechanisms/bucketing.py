@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from numbers import Real
 from typing import Any
 
@@ -26,9 +27,12 @@ from flexdp.buckets.partition import Buckets, Partition
 from flexdp.buckets.width import Width
 from flexdp.calculus.privacy import Relation
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
+from flexdp.distribution import Distribution, TooManyOutcomesError
+from flexdp.divergence import LARGEST_PRODUCT
 from flexdp.errors import InputError, P
 from flexdp.guarantees import ONE_RECORD, Accuracy, AddRemove
 from flexdp.histogram import Histogram
+from flexdp.mechanisms.bars import as_histogram, law_of_value
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import DIMENSIONS, Known, Space, histogram_given, histograms, unit_tables
 from flexdp.noise.bits import Bits
@@ -187,6 +191,23 @@ class Bucketing(Mechanism):
             return self._bucketed(histogram_given(x))
         most = self.max_buckets_per_unit
         return self._counted([_choose(own, most, bits) for own in self._buckets_of_units(x)])
+
+    def law(self, x: Any) -> Distribution:
+        """Return the law of the histogram, each unit in a uniformly random choice of so many of its buckets."""
+        if self.unit is None:
+            return law_of_value(self._bucketed, as_histogram(x))
+        found: dict[tuple[Any, ...], Fraction] = {(): Fraction(1)}  # buckets of all units so far, in order
+        for own in self._buckets_of_units(x):
+            choices = list(combinations(own, min(len(own), self.max_buckets_per_unit)))
+            counted: dict[tuple[Any, ...], Fraction] = {}
+            for buckets, mass in found.items():
+                for chosen in choices:
+                    key = tuple(sorted((*buckets, *chosen)))
+                    counted[key] = counted.get(key, Fraction(0)) + mass / len(choices)
+            found = counted
+            if len(found) > LARGEST_PRODUCT:
+                raise TooManyOutcomesError
+        return Distribution({self._counted([buckets]): mass for buckets, mass in found.items()})
 
     def _buckets_of_units(self, x: object) -> list[list[Any]]:
         """Return the different buckets of each unit of a table, in order."""

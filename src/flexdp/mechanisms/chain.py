@@ -13,6 +13,7 @@ from flexdp._core.text import safe_repr
 from flexdp.calculus.accuracy import compose_error
 from flexdp.calculus.privacy import Relation
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity
+from flexdp.distribution import Law
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.guarantees.relations import neighbours_given
@@ -32,7 +33,7 @@ from flexdp.mechanisms.derived import (
 from flexdp.mechanisms.spaces import Known, Space
 from flexdp.noise.bits import Bits
 
-__all__ = ["Chain", "compose"]
+__all__ = ["Chain", "compose", "law_of"]
 
 
 def _steps_given(name: str, parts: object) -> Parts:
@@ -157,6 +158,10 @@ class Chain(Mechanism):
             The output of the last step.
         """
         return reduce(lambda value, step: step.draw(value, bits), self.steps, x)
+
+    def law(self, x: Any) -> Law:
+        """Return the law of the last step's outcomes; independent bars stay apart until a step mixes them."""
+        return law_of(self.steps, x)
 
     @property
     def sigma(self) -> DistortionSensitivity:
@@ -292,6 +297,12 @@ class Chain(Mechanism):
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.steps)) if len(self.steps) > 1 else f"Chain([{self.steps[0]!r}])"
+
+
+def law_of(steps: Sequence[Mechanism], x: Any) -> Law:
+    """Return the law of the last step's outcomes on an input: each step maps a law to a law."""
+    first, *others = steps
+    return reduce(lambda law, step: step.law_after(law), others, first._law_of(x))
 
 
 def compose(first: Mechanism, second: Mechanism) -> Mechanism:

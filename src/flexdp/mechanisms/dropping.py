@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,16 +17,21 @@ from flexdp._core.text import safe_repr
 from flexdp.calculus.loss import alpha_before, most_lost
 from flexdp.calculus.privacy import divide, of_group, of_unit, total
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
+from flexdp.distribution import Distribution, Independent
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram, KeyedHistogram
-from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.bars import BarNoise, as_histogram
 from flexdp.mechanisms.spaces import DIMENSIONS, Known, Space, histogram_given, histograms
 from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import smallest_reach
 
 __all__ = ["Dropping", "Thinned", "keeps_errors"]
+
+
+def _refuse_total(_parts: dict[Any, Any]) -> Histogram:
+    raise InputError("mechanism", "publishes a certified total, which the steps after it do not take")
 
 
 class Thinned(NamedTuple):
@@ -49,7 +55,7 @@ class Thinned(NamedTuple):
     records_at_most: int | None
 
 
-class Dropping(Mechanism):
+class Dropping(BarNoise):
     """Let every non-empty bucket lose a few records: (ε, δ)-private, and (D·t/n, 0, 0)-accurate for the identity.
 
     t is the largest number of buckets, n the smallest number of records, D the most that a bucket can lose; without
@@ -180,6 +186,20 @@ class Dropping(Mechanism):
         histogram = histogram_given(x)
         drops = self.noise._draw(len(histogram), bits.source)
         return Histogram(histogram.keys, np.maximum(histogram.counts - drops, 0))
+
+    def law_of_bars(self, x: Histogram) -> Callable[[int], Distribution]:  # noqa: ARG002  (its reach is public)
+        """Return the law of what is left of a bar."""
+        return self.noise.law
+
+    def law(self, x: Any) -> Independent:
+        """Return the law of what is left of each bucket, and of the certified total where one is published."""
+        found = super().law(x)
+        if self.total_noise is None:
+            return found
+        counts = x.counts if isinstance(x, KeyedHistogram) else as_histogram(x).counts
+        size = sum(counts.tolist())
+        raised = Distribution.weighted({size + more: weight for more, weight in enumerate(self.total_noise.weights)})
+        return Independent({**found.factors, "records_at_most": raised}, _refuse_total)
 
     def thin(self, private: KeyedHistogram) -> Thinned:
         """Thin the counts of a table: the one step of a release from private to public.

@@ -9,6 +9,7 @@ from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.fields import Exact, param
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.distances import Equality
+from flexdp.distribution import Distribution
 from flexdp.guarantees import AnswersWithin, Privacy
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import MOST_RECORDS, NUMBERS, Known, Space
@@ -86,6 +87,10 @@ class Emptiness(Mechanism):
         """
         size = integer("size", x, at_least=0, at_most=MOST_RECORDS)
         return self.noise.draw(size, bits) > 0
+
+    def law(self, x: int) -> Distribution:
+        """Return the chances of both answers."""
+        return self.noise.law(integer("size", x, at_least=0, at_most=MOST_RECORDS)).push(bool)
 
     def tau(self, known: Known) -> ErrorSensitivity:
         """Return the error sensitivity: from q elements on the answer is exact; before, all may be left out.

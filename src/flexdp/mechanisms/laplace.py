@@ -10,8 +10,10 @@ from flexdp._core.exact import sum_up
 from flexdp._core.fields import Exact, maybe, param
 from flexdp.calculus.accuracy import laplace_accuracy
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity, only_at_zero
+from flexdp.distribution import LaplaceLaw
 from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, AnswersWithin, Privacy
+from flexdp.mechanisms.bars import as_histogram
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.read_off import space_of
 from flexdp.mechanisms.spaces import HISTOGRAMS, NUMBERS, Known, Space
@@ -108,11 +110,19 @@ class Laplace(Mechanism):
         float
             The noisy answer.
         """
-        noise = laplace(1, bits.source, scale=float(self.sensitivity / self.epsilon))
+        noise = laplace(1, bits.source, scale=float(self._scale))
         return float(self._answer(x)) + float(noise[0])
 
     def _answer(self, x: Any) -> Any:
         return _VALUE.check(x) if self.statistic is None else self.statistic(x)
+
+    def law(self, x: Any) -> LaplaceLaw:
+        """Return the law of the real noise that the doubles stand for, about the exact answer."""
+        return LaplaceLaw(Fraction(self._answer(x if self.statistic is None else as_histogram(x))), self._scale)
+
+    @property
+    def _scale(self) -> Fraction:
+        return self.sensitivity / self.epsilon
 
     def tau(self, known: Known) -> ErrorSensitivity:
         """Return the error sensitivity: Δ_f and the noise add up.

@@ -19,8 +19,10 @@ from flexdp.calculus.sensitivities import (
 )
 from flexdp.distances import Difference, Metric
 from flexdp.distances.metrics import metric_given
+from flexdp.distribution import Distribution, Law
 from flexdp.guarantees import ONE_RECORD, Accuracy, AnswersWithin
 from flexdp.histogram import Histogram
+from flexdp.mechanisms.bars import as_histogram, law_of_value, law_read_off
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import (
     DIMENSIONS,
@@ -160,6 +162,15 @@ class ReadOff(Mechanism):
             Its value.
         """
         return self.statistic(x)
+
+    def law(self, x: Any) -> Distribution:
+        """Return the point law of the value; a histogram that the statistic does not take is refused."""
+        return law_of_value(self.statistic, as_histogram(x))
+
+    def law_after(self, law: Law) -> Law:
+        """Return the law of the value, in closed form where bars are independent."""
+        found = law_read_off(law, self.statistic)
+        return super().law_after(law) if found is None else found
 
     def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002  (it holds of every input)
         """Return Δ_f.

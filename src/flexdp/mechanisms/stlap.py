@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +17,11 @@ from flexdp._core.exact import Number, to_digits
 from flexdp._core.fields import plain
 from flexdp.calculus.powers import any_of
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
+from flexdp.distribution import Distribution, point
 from flexdp.errors import InputError
 from flexdp.guarantees import Condition, Privacy
 from flexdp.histogram import Histogram
-from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.bars import BarNoise
 from flexdp.mechanisms.dropping import keeps_errors
 from flexdp.mechanisms.spaces import DIMENSIONS, MOST_RECORDS, Known, Space, histogram_given, histograms
 from flexdp.noise.bits import Bits
@@ -37,7 +40,7 @@ class Directions(NamedTuple):
     added: Privacy
 
 
-class STLap(Mechanism):
+class STLap(BarNoise):
     """Shifted, truncated Laplace noise on [−q, 0] with q = τ|x|, rounded to the nearest integer, as in the paper.
 
     Its stated privacy is false from two buckets on (docs/errata.md). What is reported is the corrected guarantee, on
@@ -130,6 +133,11 @@ class STLap(Mechanism):
         drops = shifted_truncated_laplace(len(histogram), bits.source, reach=reach, epsilon=float(self.epsilon))
         left = np.maximum(0, np.rint(histogram.counts + drops)).astype(np.int64)
         return Histogram(histogram.keys, left)
+
+    def law_of_bars(self, x: Histogram) -> Callable[[int], Distribution]:
+        """Return the law of a bar, for the real noise that the doubles stand for; its reach depends on the table."""
+        reach = self.fraction * x.size
+        return lambda count: _law_of_bar(count, reach, self.epsilon)
 
     def tau(self, known: Known) -> ErrorSensitivity:
         """Return the error sensitivity: α = tτ and half a record a bucket, and errors of the input are kept.
@@ -236,6 +244,30 @@ class STLap(Mechanism):
         limits["dimensions"] = None if self.dimensions == 1 else self.dimensions
         known = {name: value for name, value in limits.items() if value is not None}
         return {"tau": plain(self.fraction), "epsilon": plain(self.epsilon), **known}
+
+
+@lru_cache(maxsize=4096)
+def _law_of_bar(count: int, reach: Fraction, epsilon: Fraction) -> Distribution:
+    """The law of max(0, round(count + Z)), Z Laplace about −reach/2, truncated to [−reach, 0]."""
+    if not count or not reach:
+        return point(count)
+    end = exp_bounds(-epsilon * reach / 2)
+    if 1 - end.upper < Fraction(1, 10**20):  # a quotient of small differences loses digits
+        raise InputError("mechanism", "has noise of so short a reach, times ε, that its law cannot be computed")
+
+    def below(z: Fraction) -> Bounds:  # Pr[Z ≤ z]
+        if z <= -reach or z >= 0:
+            return Bounds(*[Fraction(int(z >= 0))] * 2)
+        away = exp_bounds(-epsilon * abs(z + reach / 2))
+        most, least = 2 * (1 - end.lower), 2 * (1 - end.upper)
+        tail = Bounds(max(Fraction(0), (away.lower - end.upper) / most), (away.upper - end.lower) / least)
+        return tail if z <= -reach / 2 else Bounds(1 - tail.upper, 1 - tail.lower)
+
+    least = max(0, math.floor(count - reach))
+    ends = [below(value + Fraction(1, 2) - count) for value in range(least, count)]
+    cuts = [Fraction(0), *((lower + upper) / 2 for lower, upper in ends), Fraction(1)]
+    masses = {least + i: after - before for i, (before, after) in enumerate(pairwise(cuts)) if after > before}
+    return Distribution(masses, sum((2 * (upper - lower) for lower, upper in ends), Fraction(0)))
 
 
 def _directions(tau: Fraction, epsilon: Fraction, records: int | None, bars: int | None) -> Directions | None:

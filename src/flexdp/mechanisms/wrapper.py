@@ -7,6 +7,7 @@ from typing import Any
 
 from flexdp.calculus.privacy import Relation
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity
+from flexdp.distribution import Law
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.mechanisms.base import Mechanism
 from flexdp.mechanisms.spaces import Known, Space
@@ -33,6 +34,9 @@ class Wrapper(Mechanism):
 
     def draw(self, x: Any, bits: Bits) -> Any:
         return self.inner.draw(x, bits)
+
+    def law(self, x: Any) -> Law | None:
+        return self.inner.law(x)
 
     def tau(self, known: Known) -> ErrorSensitivity:
         return self.inner.tau(known)
