@@ -62,7 +62,7 @@ SLOW = {
         "test_so_they_are_under_the_other_rules_for_ties",
     ],
     "baselines/test_exact_laws.py": [
-        "test_control_the_enumeration_sees_one_record_too_few_and_the_wrong_rule",
+        "test_control_the_enumeration_sees_one_record_too_few",
         "test_laws_of_real_bars_are_integrals",
         "test_laws_of_whole_bars_are_those_of_all_noisy_histograms",
     ],

@@ -7,7 +7,6 @@ over all seeds.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from fractions import Fraction
 from itertools import pairwise, permutations, product
@@ -19,18 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from flexdp import InputError, Privacy
+from flexdp import InputError
 from flexdp.baselines import BASELINES, Baseline, baseline
 from flexdp.baselines import base as _base
-from flexdp.baselines.base import Task, read_off
-from flexdp.baselines.bns import SUBSTITUTION, swap_threshold, threshold
-from flexdp.baselines.em import law
-from flexdp.baselines.esa import shift
-from flexdp.baselines.ptr import release_chance
+from flexdp.baselines.answers import exponential_law, release_chance, smoothness
+from flexdp.baselines.bars import SUBSTITUTION, shift, stlap_reach, swap_threshold, threshold
+from flexdp.baselines.base import Question, read_off, read_question
 from flexdp.baselines.sanpoints import SanPoints, SanPointsHalting, choosing_threshold
-from flexdp.baselines.ss import smoothness
 from flexdp.baselines.stability import answer, answers, distance_to_instability, jump_costs, smooth_sensitivity
-from flexdp.baselines.stlap import reach
 from flexdp.guarantees import ONE_RECORD
 from flexdp.noise import DropNoise
 from flexdp.noise.continuous import truncated_laplace_quantile
@@ -276,7 +271,7 @@ def test_dropping_is_private_in_integers(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("delta", [DELTA, 1e-3])
 def test_noisy_bars_are_private_and_no_more_than_needed(epsilon: float, delta: float) -> None:
-    q, least, moved = reach(epsilon, delta), threshold(epsilon, delta), shift(epsilon, delta)
+    q, least, moved = stlap_reach(epsilon, delta), threshold(epsilon, delta), shift(epsilon, delta)
     assert stlap_divergence(epsilon, q) == pytest.approx(delta, rel=1e-6)
     assert stlap_divergence(epsilon, q) <= delta * SLACK
     assert esa_divergence(epsilon, moved) <= delta * SLACK
@@ -312,7 +307,7 @@ def test_the_swap_calibration_is_private_for_replacing_a_record(epsilon: float) 
 @pytest.mark.parametrize("bars", [1, 2, 7, 100])
 def test_the_exponential_mechanism_is_pure(epsilon: float, bars: int) -> None:
     def loss(rate: float) -> float:
-        laws = np.log([law(place, bars, rate) for place in range(bars)])
+        laws = np.log([exponential_law(place, bars, rate, bars) for place in range(bars)])
         return float((laws[:, None] - laws[None]).max())
 
     assert loss(epsilon) <= epsilon * SLACK
@@ -460,7 +455,7 @@ def exact_cdf(name: str, level: int, epsilon: float, delta: float) -> NDArray[np
         noise = DropNoise(epsilon, delta)
         visible = np.array([float(noise.survival(max(0, int(c) - level + 1))) for c in X])
     elif name == "stlap":
-        q = reach(epsilon, delta)
+        q = stlap_reach(epsilon, delta)
         visible = np.array([stlap_cells(np.array([level - 0.5, 1e9]), c - q / 2, q, epsilon)[0] for c in X])
     elif name == "esa":
         visible = upper_laplace(level - 0.5 - (X - shift(epsilon, delta)), 1 / epsilon)
@@ -468,7 +463,7 @@ def exact_cdf(name: str, level: int, epsilon: float, delta: float) -> NDArray[np
         factor, least = (1, threshold(epsilon, delta)) if name == "bns" else (2, swap_threshold(epsilon, delta))
         visible = upper_laplace(max(least, level if level > 1 else 0) - X, factor / epsilon)
     elif name == "em":
-        return np.cumsum(law(answer(X, level), len(X), epsilon))
+        return np.cumsum(exponential_law(answer(X, level), len(X), epsilon, len(X)))
     elif name == "ptr":
         chance = release_chance(distance_to_instability(X, level), epsilon, delta)
         return np.cumsum(chance * np.eye(len(X))[answer(X, level)] + (1 - chance) / len(X))
@@ -494,11 +489,10 @@ def exact_cdf(name: str, level: int, epsilon: float, delta: float) -> NDArray[np
 
 
 def gap(name: str, level: int, epsilon: float, run_at: float, delta: float = 0.01) -> float:
-    single = {"sanpoints": SanPoints(rounds=1), "sanpoints_halting": SanPointsHalting(rounds=1)}
-    mechanism = single.get(name) or baseline(name)
-    statistic = Max() if level == 1 else MaxAtLeast(level)
+    single = {"rounds": 1} if name.startswith("sanpoints") else {}
+    asked = read_question(X, Max() if level == 1 else MaxAtLeast(level))
     rng = np.random.default_rng([7, level])
-    outputs = mechanism.run(X, statistic, RUNS, rng, epsilon=run_at, delta=delta)
+    outputs = baseline(name).kind(run_at, delta, **single).answers(asked, RUNS, rng)
     assert outputs.shape == (RUNS,) and outputs.min() >= 0 and outputs.max() <= len(X) - 1
     seen = np.searchsorted(np.sort(outputs), np.arange(len(X)), side="right") / RUNS
     return float(np.abs(seen - exact_cdf(name, level, epsilon, delta)).max())
@@ -563,15 +557,8 @@ def test_choices_of_several_rounds_follow_the_law_that_halts() -> None:
     least = choosing_threshold(epsilon / 8, delta / 2)
     lower = int(np.min(counts[:3]) - math.floor(least))
     heights = tuple(c - lower if c else 0 for c in counts)  # near the threshold, where it halts now and then
-    task = Task(
-        counts=counted(*heights),
-        level=1,
-        runs=RUNS,
-        rng=np.random.default_rng(3),
-        budget=Privacy(epsilon=epsilon, delta=delta),
-        empty="zero",
-    )
-    picked = SanPointsHalting(rounds=2)._histograms(task) > 0
+    choosing = SanPointsHalting(epsilon, delta, rounds=2)
+    picked = choosing.rows(counted(*heights), RUNS, np.random.default_rng(3)) > 0
     assert not picked[:, 3].any()
     running, seen = 0.0, 0.0
     together: dict[frozenset[int], float] = {}
@@ -588,27 +575,23 @@ def test_the_exponential_mechanism_s_sensitivity_is_a_distance() -> None:
     tight = baseline("em_tight")
     assert tight.name == "em_tight" and "em_tight" not in BASELINES
     for bars in (1, 2, 7):
-        heights = [counted(*(int(i == place) for i in range(bars))) for place in range(bars)]
-        laws = np.log([tight.law(x, Max(), epsilon=1, delta=DELTA) for x in heights])  # type: ignore[attr-defined]
-        wider = np.log([baseline("em").law(x, Max(), epsilon=1, delta=DELTA) for x in heights])  # type: ignore[attr-defined]
+        asked = [read_question(counted(*(int(i == place) for i in range(bars))), Max()) for place in range(bars)]
+        laws, wider = (
+            np.log([each.kind(1, DELTA).law_of_answer(one).dense[1] for one in asked])
+            for each in (tight, baseline("em"))
+        )
         loss, other = (float((each[:, None] - each[None]).max()) for each in (laws, wider))
         assert other <= loss <= 1 * SLACK and (bars == 1 or other < loss)
-    ratio = law(0, 7, 1.0, 6)
+    ratio = exponential_law(0, 7, 1.0, 6)
     assert ratio[0] / ratio[6] == pytest.approx(math.exp(0.5))
-    assert law(0, 7, 2.2, 6)[0] / law(0, 7, 2.2, 6)[6] > math.exp(1)  # too large an ε would show
+    ratio = exponential_law(0, 7, 2.2, 6)
+    assert ratio[0] / ratio[6] > math.exp(1)  # too large an ε would show
 
 
 def test_picks_of_several_rounds_follow_the_law_of_choosing() -> None:
     counts, epsilon = (6, 4, 1, 0), 1.0
-    task = Task(
-        counts=counted(*counts) + 1000,  # so tall that a picked bar is always positive; only differences matter
-        level=1,
-        runs=RUNS,
-        rng=np.random.default_rng(3),
-        budget=Privacy(epsilon=epsilon, delta=0),
-        empty="zero",
-    )
-    picked = SanPoints(rounds=2)._histograms(task) > 0
+    # so tall that a picked bar is always positive; only differences matter
+    picked = SanPoints(epsilon, DELTA, rounds=2).rows(counted(*counts) + 1000, RUNS, np.random.default_rng(3)) > 0
     assert (picked.sum(axis=1) == 2).all()
     chances = dict.fromkeys((frozenset(p) for p in permutations(range(4), 2)), 0.0)
     for order, chance in zip(permutations(range(4), 2), choosing_law(counts, 2, epsilon / 4), strict=True):
@@ -621,15 +604,8 @@ def test_picks_of_several_rounds_follow_the_law_of_choosing() -> None:
 
 def test_picked_heights_carry_noise_of_half_of_epsilon() -> None:
     epsilon, tall = 0.5, 10_000  # so tall that no height is cut at zero
-    task = Task(
-        counts=counted(tall),
-        level=1,
-        runs=RUNS,
-        rng=np.random.default_rng(4),
-        budget=Privacy(epsilon=epsilon, delta=0),
-        empty="zero",
-    )
-    heights = np.sort(SanPoints()._histograms(task)[:, 0]) - tall
+    rows = SanPoints(epsilon, DELTA).rows(counted(tall), RUNS, np.random.default_rng(4))
+    heights = np.sort(rows[:, 0]) - tall
     places = np.linspace(-20, 20, 81)
     seen = np.searchsorted(heights, places, side="right") / RUNS
     assert np.abs(seen - (1 - upper_laplace(places, 2 / epsilon))).max() <= BAND
@@ -637,16 +613,16 @@ def test_picked_heights_carry_noise_of_half_of_epsilon() -> None:
 
 
 def test_calibrations_are_the_stated_ones() -> None:
-    chances = law(2, 10, 3.0)
+    chances = exponential_law(2, 10, 3.0, 10)
     assert chances.sum() == pytest.approx(1)
     assert chances[2] / chances[9] == pytest.approx(math.exp(3.0 * 7 / 20))
     assert release_chance(0, 1.0, DELTA) == pytest.approx(DELTA / 2)
     assert release_chance(math.log(1 / DELTA) / 0.2, 0.2, DELTA) == pytest.approx(0.5)
-    assert reach(1.0, DELTA) == pytest.approx(2 * math.log(1 + (math.e - 1) * 2**19))
+    assert stlap_reach(1.0, DELTA) == pytest.approx(2 * math.log(1 + (math.e - 1) * 2**19))
     assert shift(0.5, DELTA) == threshold(0.5, DELTA) == pytest.approx(1 + 2 * 19 * math.log(2))
     assert swap_threshold(0.5, DELTA) == pytest.approx(1 + 4 * 21 * math.log(2))
     assert smoothness(0.5, DELTA) == pytest.approx(0.25 / (21 * math.log(2)))
-    assert SanPoints().rounds == 20
+    assert SanPoints(1, DELTA).rounds == SanPointsHalting(1, DELTA).rounds == 20
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -664,33 +640,27 @@ def test_a_plain_case_of_the_mode(name: str) -> None:
 # Reading, seeds, names and bad input
 
 
-def asked(level: int | None, empty: Any, bars: int = 4, ties: Any = "smallest") -> Task:
-    return Task(
-        counts=np.zeros(bars, dtype=np.int64),
-        level=level,
-        runs=3,
-        rng=np.random.default_rng(2),
-        budget=Privacy(epsilon=1, delta=0),
-        empty=empty,
-        ties=ties,
-    )
+def read_rows(rows: Any, level: int | None, empty: Any, ties: Any = "smallest") -> NDArray[np.float64]:
+    statistic = Mode() if level is None else MaxAtLeast(level) if level > 1 else Max()
+    asked = Question(counts=np.zeros(rows.shape[1], np.int64), statistic=statistic, level=level, empty=empty, ties=ties)
+    return read_off(rows, asked, np.random.default_rng(2))
 
 
 def test_statistics_are_read_row_by_row() -> None:
     rows = np.array([[0, 5, 5, 1], [2, 0, 0, 0], [0, 0, 0, 0]])
-    assert read_off(rows, asked(None, "zero")).tolist() == [1, 0, 0]
-    assert read_off(rows, asked(1, "zero")).tolist() == [3, 0, 0]
-    assert read_off(rows, asked(2, "zero")).tolist() == [2, 0, 0]
-    assert read_off(np.array([[0, 0.4, 0, 0]]), asked(1, "zero")).tolist() == [1]
+    assert read_rows(rows, None, "zero").tolist() == [1, 0, 0]
+    assert read_rows(rows, 1, "zero").tolist() == [3, 0, 0]
+    assert read_rows(rows, 2, "zero").tolist() == [2, 0, 0]
+    assert read_rows(np.array([[0, 0.4, 0, 0]]), 1, "zero").tolist() == [1]
 
 
 def test_ties_of_the_mode_go_where_they_are_told() -> None:
     rows = np.array([[0, 5, 5, 1], [2, 0, 0, 2], [0, 0, 0, 0]])
-    assert read_off(rows, asked(None, "zero", ties="smallest")).tolist() == [1, 0, 0]
-    assert read_off(rows, asked(None, "zero", ties="largest")).tolist() == [2, 3, 0]
-    assert read_off(rows, asked(1, "zero", ties="largest")).tolist() == [3, 3, 0]
+    assert read_rows(rows, None, "zero", ties="smallest").tolist() == [1, 0, 0]
+    assert read_rows(rows, None, "zero", ties="largest").tolist() == [2, 3, 0]
+    assert read_rows(rows, 1, "zero", ties="largest").tolist() == [3, 3, 0]
     many_rows = np.repeat([[3, 1, 3, 3]], 6000, axis=0)
-    drawn = np.bincount(read_off(many_rows, asked(None, "zero", ties="random")).astype(int), minlength=4)
+    drawn = np.bincount(read_rows(many_rows, None, "zero", ties="random").astype(int), minlength=4)
     assert drawn[1] == 0 and drawn[[0, 2, 3]].min() > 1700  # 2000 expected: probability below 1e-14
     x = counted(5, 0, 5)
     assert [answers(x, None, ties).tolist() for ties in ("smallest", "largest", "random")] == [[0], [2], [0, 2]]
@@ -734,27 +704,27 @@ def test_runs_made_in_many_blocks_follow_the_same_law(name: str, monkeypatch: py
 
 def test_blocks_bound_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    monkeypatch.setattr(_base, "read_off", lambda rows, _: seen.append(rows.size) or np.zeros(len(rows)))
+    monkeypatch.setattr(_base, "read_off", lambda rows, *_: seen.append(rows.size) or np.zeros(len(rows)))
     baseline("esa").run(np.ones(300, dtype=int), Mode(), 10_000, np.random.default_rng(0), epsilon=1, delta=DELTA)
     assert sum(seen) == 3_000_000 and max(seen) <= _base.BLOCK
 
 
 def test_a_uniform_draw_of_zero_is_no_logarithm_of_zero() -> None:
     for epsilon, delta in product((1e-3, 1.0, 1e4), (0.1, 1e-17, 1e-30)):
-        q = reach(epsilon, delta)
+        q = stlap_reach(epsilon, delta)
         noise = truncated_laplace_quantile(np.array([0.0, 2.0**-53, 0.25, 0.5, 1 - 2.0**-53]), reach=q, epsilon=epsilon)
         assert np.isfinite(noise).all() and (np.diff(noise) >= 0).all()
         assert noise[0] >= -q and noise[-1] <= 0 and noise[3] == pytest.approx(-q / 2)
-    assert truncated_laplace_quantile(np.array([0.0]), reach=reach(1.0, 0.1), epsilon=1.0)[0] == pytest.approx(
-        -reach(1.0, 0.1)
+    assert truncated_laplace_quantile(np.array([0.0]), reach=stlap_reach(1.0, 0.1), epsilon=1.0)[0] == pytest.approx(
+        -stlap_reach(1.0, 0.1)
     )
 
 
 def test_an_empty_output_is_zero_or_a_random_bar() -> None:
     rows = np.zeros((4000, 4))
     for level in (None, 1, 3):
-        assert set(read_off(rows, asked(level, "zero")).tolist()) == {0.0}
-        drawn = np.bincount(read_off(rows, asked(level, "random")).astype(int), minlength=4)
+        assert set(read_rows(rows, level, "zero").tolist()) == {0.0}
+        drawn = np.bincount(read_rows(rows, level, "random").astype(int), minlength=4)
         assert drawn.min() > 800  # 1000 expected: probability below 1e-10
     for name in NAMES:
         out = baseline(name).run(
@@ -778,9 +748,9 @@ def test_the_registry_has_every_mechanism_under_its_name() -> None:
     assert list(BASELINES) == NAMES
     for name, mechanism in BASELINES.items():
         assert isinstance(mechanism, Baseline)
-        assert dataclasses.is_dataclass(mechanism) and mechanism.name == name
+        assert mechanism.name == name and mechanism.kind("0.3", DELTA).epsilon == Fraction(3, 10)
         assert mechanism.citation.year >= 2007 and str(mechanism.citation.year) in str(mechanism.citation)
-        assert "Calibration" in (type(mechanism).__doc__ or "")
+        assert "Calibration" in (mechanism.kind.__doc__ or "")
         claim = mechanism.claim(epsilon="0.3", delta=DELTA)
         assert claim.epsilon == Fraction(3, 10) and claim.delta <= Fraction(1, 2**20)
         assert claim.neighbours == (SUBSTITUTION if name == "bns_swap" else ONE_RECORD)
@@ -842,7 +812,7 @@ def test_extreme_parameters_give_outputs_on_the_bars(name: str, epsilon: Any, de
 
 def test_rounds_must_be_whole() -> None:
     with pytest.raises(InputError, match="rounds must be a whole number"):
-        SanPoints(rounds=0)
+        SanPoints(1, DELTA, rounds=0)
 
 
 def test_a_mechanism_of_ones_own_fits_the_protocol() -> None:

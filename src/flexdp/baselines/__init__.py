@@ -16,22 +16,27 @@ sanpoints_halting  the same, halting below a threshold, with no empty bucket    
 em_tight           exponential mechanism with sensitivity B − 1; not in the study  (ε, 0)
 =================  ==============================================================  =======
 
-All but ss and the two choosing-based ones have exact output distributions: ``exact_law`` returns the probability of
-each answer and ``exact_errors`` the resulting errors, without Monte Carlo error. These mechanisms are for experiments
-on simulated or public data, never for a release.
+    bars        independent bars, each a law and a draw ─┐
+    answers     em, ptr and ss, on the answer itself ────┼─▶ registry: names, exact laws, exact errors
+    sanpoints   bars chosen one by one ──────────────────┘
+    stability   how far an answer is from another, for ptr and ss
+
+All but ss and the two choosing-based ones have exact laws: ``exact_law`` returns the law of the answer and
+``exact_errors`` the laws of its errors, without Monte Carlo error. These mechanisms are for experiments on simulated or
+public data, never for a release.
 
 >>> print(baseline("em").citation)
 Frank McSherry, Kunal Talwar (2007), Mechanism Design via Differential Privacy
 """
 
-from flexdp.baselines.base import Baseline, Citation
-from flexdp.baselines.exact import ExactErrors, attainable_places, exact_errors, exact_law
-from flexdp.baselines.registry import BASELINES, baseline
+from flexdp.baselines.base import Baseline, Citation, Compared
+from flexdp.baselines.registry import BASELINES, ExactErrors, attainable_places, baseline, exact_errors, exact_law
 
 __all__ = [
     "BASELINES",
     "Baseline",
     "Citation",
+    "Compared",
     "ExactErrors",
     "attainable_places",
     "baseline",

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import EPSILON, SMALL_DELTA, integer
-from flexdp._core.exact import Number
-from flexdp.baselines.base import Citation, HistogramMechanism, Question, Task
-from flexdp.baselines.laws import BarLaw
+from flexdp._core.fields import param, whole
+from flexdp.baselines.base import Citation, ComparedHistogram, Question
+from flexdp.distribution import Distribution
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy
+from flexdp.simulation import Generator
 
 __all__ = ["SanPoints", "SanPointsHalting", "choosing_threshold"]
-
-_CITATION = Citation(
-    "Amos Beimel, Kobbi Nissim, Uri Stemmer",
-    2016,
-    "Private Learning and Sanitization: Pure vs. Approximate Differential Privacy",
-)
 
 
 def choosing_threshold(epsilon: float, delta: float) -> float:
@@ -30,8 +23,7 @@ def choosing_threshold(epsilon: float, delta: float) -> float:
     return 1 - math.log(delta) / epsilon
 
 
-@dataclass(frozen=True, slots=True)
-class SanPoints(HistogramMechanism):
+class SanPoints(ComparedHistogram):
     """Choosing-based histogram: T rounds of choosing a tallest bucket without replacement, then Laplace noise.
 
     Calibration, under add/remove neighbours: T = ``rounds`` = 20, or B if there are fewer buckets, a constant that
@@ -40,40 +32,40 @@ class SanPoints(HistogramMechanism):
     and lowers none. The other half pays for the heights: each chosen bucket gets Laplace noise of scale 2/ε once, and
     a record lies in one bucket only. Buckets not chosen, and negative heights, count as 0. By basic composition the
     mechanism is (ε, 0)-private; at T = 20 and δ = 2⁻²⁰ advanced composition would give less. δ is not used.
-
-    Parameters
-    ----------
-    rounds
-        T, the number of buckets chosen.
     """
 
-    rounds: int = 20
-    name: ClassVar[str] = "sanpoints"
-    citation: ClassVar[Citation] = _CITATION
+    citation: ClassVar[Citation] = Citation(
+        "Amos Beimel, Kobbi Nissim, Uri Stemmer",
+        2016,
+        "Private Learning and Sanitization: Pure vs. Approximate Differential Privacy",
+    )
 
-    def __post_init__(self) -> None:
-        integer("rounds", self.rounds)
+    rounds: int = param(whole(), default=20, kw_only=True)
 
-    def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
-        SMALL_DELTA.check(delta)
-        return Privacy(epsilon=EPSILON.check(epsilon), delta=0)
+    @property
+    def privacy(self) -> Privacy:
+        return Privacy(epsilon=self.epsilon, delta=0)
 
-    def _histograms(self, task: Task) -> NDArray[Any]:
-        rounds = min(self.rounds, task.bars)
+    def rows(self, counts: NDArray[np.int64], runs: int, rng: Generator) -> NDArray[Any]:
+        epsilon, buckets = float(self.epsilon), len(counts)
+        rounds = min(self.rounds, buckets)
         # The T highest utilities plus Gumbel noise are T draws of the exponential mechanism without replacement.
-        scores = task.epsilon / (2 * rounds) * task.counts + task.rng.gumbel(size=(task.runs, task.bars))
-        picked = np.argpartition(scores, task.bars - rounds, axis=1)[:, task.bars - rounds :]
-        heights = task.counts[picked] + task.rng.laplace(0, 2 / task.epsilon, picked.shape)
-        out = np.zeros((task.runs, task.bars))
+        scores = epsilon / (2 * rounds) * counts + rng.gumbel(size=(runs, buckets))
+        picked = np.argpartition(scores, buckets - rounds, axis=1)[:, buckets - rounds :]
+        heights = counts[picked] + rng.laplace(0, 2 / epsilon, picked.shape)
+        out = np.zeros((runs, buckets))
         np.put_along_axis(out, picked, np.maximum(0, heights), axis=1)
         return out
 
-    def _bar_law(self, asked: Question) -> BarLaw:  # noqa: ARG002
-        raise _dependent(self.name)
+    def law_of_answer(self, asked: Question) -> Distribution:  # noqa: ARG002
+        raise InputError(
+            "mechanism",
+            "of choosing has no computable distribution: whether it picks a bucket depends on all others",
+            remedy="Run it instead.",
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class SanPointsHalting(HistogramMechanism):
+class SanPointsHalting(SanPoints):
     """Choosing-based histogram with the choosing mechanism's two rules: halt below a threshold, choose no empty bucket.
 
     Calibration, under add/remove neighbours, with T rounds as for ``sanpoints`` and e = ε/(4T): each round adds Laplace
@@ -82,48 +74,27 @@ class SanPointsHalting(HistogramMechanism):
     record in one of them alone, it is chosen with probability at most e^{−e(m−1)} where m is the tallest height, and a
     round passes with probability at most e^{−e(θ−m)}: together at most δ/T. So choosing is (ε/2, δ)-private by basic
     composition, and the heights, with Laplace noise of scale 2/ε, are (ε/2, 0)-private, as for ``sanpoints``.
-
-    Parameters
-    ----------
-    rounds
-        T, the most buckets that are chosen.
     """
 
-    rounds: int = 20
-    name: ClassVar[str] = "sanpoints_halting"
-    citation: ClassVar[Citation] = _CITATION
+    @property
+    def privacy(self) -> Privacy:
+        return Privacy(epsilon=self.epsilon, delta=self.delta)
 
-    def __post_init__(self) -> None:
-        integer("rounds", self.rounds)
-
-    def claim(self, *, epsilon: Number, delta: Number) -> Privacy:
-        return Privacy(epsilon=EPSILON.check(epsilon), delta=SMALL_DELTA.check(delta))
-
-    def _histograms(self, task: Task) -> NDArray[Any]:
-        out = np.zeros((task.runs, task.bars))
-        filled = np.flatnonzero(task.counts)
+    def rows(self, counts: NDArray[np.int64], runs: int, rng: Generator) -> NDArray[Any]:
+        epsilon, delta = self.doubles
+        out = np.zeros((runs, len(counts)))
+        filled = np.flatnonzero(counts)
         if not len(filled):
             return out
-        rounds = min(self.rounds, task.bars)
-        step, most = task.epsilon / (4 * rounds), min(rounds, len(filled))
+        rounds = min(self.rounds, len(counts))
+        step, most = epsilon / (4 * rounds), min(rounds, len(filled))
         # Utilities plus Gumbel noise in descending order are draws of the exponential mechanism without replacement.
-        scores = step * task.counts[filled] + task.rng.gumbel(size=(task.runs, len(filled)))
+        scores = step * counts[filled] + rng.gumbel(size=(runs, len(filled)))
         order = filled[np.argsort(-scores, axis=1)]
-        heights = task.counts[order]
+        heights = counts[order]
         tallest = np.maximum.accumulate(heights[:, ::-1], axis=1)[:, ::-1][:, :most]  # of those not yet chosen
-        tested = tallest + task.rng.laplace(0, 1 / step, tallest.shape)
-        passed = np.logical_and.accumulate(tested >= choosing_threshold(step, task.delta / rounds), axis=1)
-        noisy = heights[:, :most] + task.rng.laplace(0, 2 / task.epsilon, tallest.shape)
+        tested = tallest + rng.laplace(0, 1 / step, tallest.shape)
+        passed = np.logical_and.accumulate(tested >= choosing_threshold(step, delta / rounds), axis=1)
+        noisy = heights[:, :most] + rng.laplace(0, 2 / epsilon, tallest.shape)
         np.put_along_axis(out, order[:, :most], np.where(passed, np.maximum(0, noisy), 0), axis=1)
         return out
-
-    def _bar_law(self, asked: Question) -> BarLaw:  # noqa: ARG002
-        raise _dependent(self.name)
-
-
-def _dependent(name: str) -> InputError:
-    return InputError(
-        "mechanism",
-        f"{name!r} has no computable distribution: whether it picks a bucket depends on all others",
-        remedy="Run it instead.",
-    )

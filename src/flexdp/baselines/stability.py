@@ -28,9 +28,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp.baselines.base import Task, Ties
+from flexdp.baselines.base import Ties
 
-__all__ = ["answer", "answers", "distance_to_instability", "drawn_answers", "jump_costs", "smooth_sensitivity"]
+__all__ = ["answer", "answers", "distance_to_instability", "jump_costs", "smooth_sensitivity"]
 
 _COMPETITORS = 5  # the two buckets of a jump and three others: see _mode_costs
 
@@ -49,12 +49,6 @@ def answers(counts: NDArray[np.int64], level: int | None, ties: Ties) -> NDArray
         return np.array([answer(counts, level)])
     tallest = np.flatnonzero(counts == counts.max())
     return tallest[-1:] if ties == "largest" else tallest
-
-
-def drawn_answers(task: Task) -> NDArray[np.intp]:
-    """Return f(x) for each run; nothing is drawn if only one answer is possible."""
-    possible = answers(task.counts, task.level, task.ties)
-    return possible if len(possible) == 1 else possible[task.rng.integers(len(possible), size=task.runs)]
 
 
 def distance_to_instability(counts: NDArray[np.int64], level: int | None, ties: Ties = "smallest") -> float:

@@ -33,8 +33,9 @@ from numpy.typing import NDArray
 
 from flexdp._core.domains import elements
 from flexdp._core.text import safe_repr
-from flexdp.baselines import BASELINES, Baseline, baseline
-from flexdp.baselines.base import Empty
+from flexdp.baselines import BASELINES, Baseline, Compared, baseline
+from flexdp.baselines.answers import Exponential
+from flexdp.baselines.base import ComparedHistogram, Empty
 from flexdp.baselines.registry import VARIANTS
 from flexdp.errors import InputError
 from flexdp.experiments.study import Case, Contender, Settings, is_plain
@@ -86,10 +87,10 @@ class _Named:
                 given=safe_repr(statistic),
                 remedy="Leave that mechanism out.",
             )
-        if not hasattr(self.baseline, "histograms"):
-            exact = float(statistic(case.histogram))
-            return self.baseline.around(exact, len(case.counts), settings.runs, rng, **budget)
-        blocks = self.baseline.histograms(case.counts, settings.runs, rng, **budget)
+        mechanism = self.baseline.kind(**budget)
+        if isinstance(mechanism, Exponential):
+            return mechanism.around(float(statistic(case.histogram)), len(case.counts), settings.runs, rng)
+        blocks = mechanism.blocks(case.counts, settings.runs, rng)
         found = [value for rows in blocks for value in read_rows(rows, statistic)]
         return _fill_in(found, statistic, len(case.counts), settings.empty, rng)
 
@@ -163,9 +164,11 @@ def _is_list_of_sets(value: Any) -> bool:
 
 
 def _supports(compared: Any, statistic: Any) -> bool:
-    if is_plain(statistic) or hasattr(compared, "histograms"):
-        return True
-    return hasattr(compared, "around") and isinstance(statistic, _SCALED)
+    if is_plain(statistic) or not isinstance(compared, Compared):
+        return is_plain(statistic)
+    if issubclass(compared.kind, Exponential):
+        return isinstance(statistic, _SCALED)
+    return issubclass(compared.kind, ComparedHistogram)
 
 
 def read_rows(rows: NDArray[Any], statistic: Any) -> list[Any]:
