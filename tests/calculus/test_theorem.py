@@ -225,9 +225,11 @@ def test_built_in_mechanisms_declare_what_is_computed() -> None:
     assert read and len(read.claims) >= 4, read
     shift = Laplace(sensitivity=1, epsilon=1)
     assert check_declared(ReadOff(Support()), full, function=Support(), betas=[0, 3])
-    with pytest.raises(InputError, match="is randomised, so its distribution is needed"):
-        error_sensitivity(Dropping(1, "1e-6"), lambda x: x, full, Drop())
-    with pytest.raises(InputError, match="mechanism is randomised, so its distribution"):
+    step = Dropping(2, "0.3")
+    by_law, by_hand = (error_sensitivity(m, lambda x: x, grid(2), Drop()) for m in (step, lambda x: drop_law(step, x)))
+    assert by_law.value == by_hand.value > 0
+    assert check_declared(step, grid(2), known=Known(bars=2), betas=[0])
+    with pytest.raises(InputError, match="last and only random step"):
         check_declared(shift, range(3), distortion=Equality(), known=Known(gamma=Fraction(1, 10)))
 
 
