@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, choice, flag, integer, sequence
-from flexdp._core.exact import Number, to_digits
+from flexdp._core.exact import Number, number_text, to_digits
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.asking import asks, asks_nothing, wanted
 from flexdp.buckets.base import Kind
@@ -18,7 +18,6 @@ from flexdp.errors import InputError, P
 from flexdp.noise.calibration import needed_reach, smallest_delta
 from flexdp.planning.asked import AskedAnswers
 from flexdp.planning.automatic import AutomaticBuckets
-from flexdp.planning.design import Design
 from flexdp.planning.expected import UNORDERED, counts_for
 from flexdp.planning.given import GivenBuckets, Target, partition_for
 from flexdp.planning.groups import Groups
@@ -29,6 +28,7 @@ from flexdp.statistics.parse import parse_statistic
 __all__ = ["plan"]
 
 _MOST_RECORDS = 10**18
+_PURE = Fraction(0)
 _READ_OFF = ("counts",)  # beside those that the grammar of statistics names
 
 
@@ -122,75 +122,95 @@ def plan(
     """
     read_as: Any = choice("kind", kind, get_args(Kind))
     loss = None if epsilon is None else EPSILON.check(epsilon)
-    asked = asks(ask)
-    chance = None if delta is None else (PURE_DELTA if asked else DELTA).check(delta)
+    chance = None if delta is None else (PURE_DELTA if asks(ask) else DELTA).check(delta)
     records = None if records_about is None else integer("records_about", records_about, at_most=_MOST_RECORDS)
     target = Target.checked(lose_per_bucket, lose_in_all, lose_share)
-    parts, per_unit = integer("releases", releases), 1
+    by_unit, per_unit = max_buckets_per_unit is not None, 1
     if max_buckets_per_unit is not None:
         per_unit = integer("max_buckets_per_unit", max_buckets_per_unit, at_most=_MOST_RECORDS)
-    grouped = Groups.checked(by, groups, groups_about)
-    own = None if buckets is None else integer("buckets", buckets, at_most=_MOST_RECORDS)
-    shared: dict[str, Any] = {
-        "releases": parts,
-        "by_unit": max_buckets_per_unit is not None,
-        "reported": flag("cap_report", cap_report) and max_buckets_per_unit is not None,
-        "stats": _read_off(stats),
+    facts: dict[str, Any] = {
+        "records": records,
+        "per_unit": per_unit,
+        "groups": Groups.checked(by, groups, groups_about),
     }
-    known: dict[str, Any] = {"records": records, "per_unit": per_unit, "groups": grouped}
-    sizes = {"width": width, "relative": relative, "edges": edges, "buckets": buckets}
+    start = Plan(
+        design=GivenBuckets(**facts),
+        epsilon=loss,
+        delta=chance or proposed_delta(records),
+        epsilon_is="open" if loss is None else "given",
+        delta_is="given" if chance else "proposed",
+        releases=integer("releases", releases),
+        by_unit=by_unit,
+        reported=flag("cap_report", cap_report) and by_unit,
+        stats=_read_off(stats),
+    )
+    many = None if buckets is None else integer("buckets", buckets, at_most=_MOST_RECORDS)
+    sizes = {"width": width, "relative": relative, "edges": edges, "buckets": many}
     goals = {f"lose_{name}": value for name, value in asdict(target).items()}
-    sized = [name for name, value in {**sizes, **goals}.items() if value is not None]
-    if asked or (not sized and records is not None and read_as not in UNORDERED):
-        for name, value in (("simulate", simulate), ("public_sample", public_sample)):
-            if value is not None:
-                _refuse_law(name, asked=asked)
-        design, delta_of = _unbucketed(ask, read_as, bounds, chance, sized, shared["stats"], known)
-        planned = Plan(design=design, epsilon=loss, delta=delta_of, **shared,
-                     epsilon_is="open" if loss is None else "given",
-                     delta_is="given" if chance or not delta_of else "proposed")  # fmt: skip
-        _ = planned.rows  # refused, where ε is too small
-        return planned
-    open_ = Plan(design=GivenBuckets(**known), epsilon=loss, delta=chance or proposed_delta(records), **shared)
-    total = target.total(records)
+    sized = [name for name, value in (sizes | goals).items() if value is not None]
+    if asks(ask) or (not sized and records is not None and read_as not in UNORDERED):
+        laws = {"simulate": simulate, "public_sample": public_sample}
+        given = [name for name, value in laws.items() if value is not None]
+        planned = _without_buckets(start, facts, ask, read_as, bounds, chance, sized=sized, laws=given)
+    else:
+        planned = _with_buckets(
+            start, facts, target, read_as, bounds, sizes, simulate, public_sample, solves_delta=chance is None
+        )
+    _ = planned.rows  # refused here, where ε is too small or no noise can meet it
+    return planned
+
+
+def _with_buckets(
+    start: Plan, facts: dict[str, Any], target: Target, kind: Kind, bounds: Any, sizes: dict[str, Any],
+    simulate: object, public_sample: Any, *, solves_delta: bool,
+) -> Plan:  # fmt: skip
+    """Return the plan of given buckets: first their width is solved for, then δ, then ε, each where it is open."""
+    records, loss, total = facts["records"], start.epsilon, target.total(facts["records"])
 
     def affordable() -> int | None:
         """Return the number of buckets that a total affords, if it and ε are known."""
         if loss is None or total is None:
             return None
-        each = open_.rest(loss)
-        drop = needed_reach(each.epsilon, each.delta, per_unit) - 1
+        each = start.rest(loss)
+        drop = needed_reach(each.epsilon, each.delta, facts["per_unit"]) - 1
         if total < drop:
             raise InputError(
                 "epsilon",
                 f"lets one bucket lose {drop} records, more than the {total} that may be lost in total",
-                given=safe_repr(epsilon),
+                given=number_text(loss),
                 remedy="Raise either.",
             )
         return total // drop
 
-    partition = partition_for(
-        read_as, width=width, relative=relative, edges=edges, bounds=bounds, buckets=own, affordable=affordable
-    )
-    counts = counts_for(simulate, public_sample, None if records is None else grouped.of_each(records), partition, own)
-    design = GivenBuckets(**known, partition=partition, number=own, target=target, counts=counts)
-    planned, limit = replace(open_, design=design, delta_is="given" if chance else "proposed"), design.limit
-    solves_width = partition is not None and not any(name in sized for name in sizes) and total is not None
-    if chance is None and loss is not None and limit is not None and not solves_width:
-        planned = replace(planned, delta=_smallest_delta(planned, loss, limit), delta_is="solved")
+    many = sizes["buckets"]
+    partition = partition_for(kind, **sizes, bounds=bounds, affordable=affordable)
+    group = None if records is None else facts["groups"].of_each(records)
+    counts = counts_for(simulate, public_sample, group, partition, many)
+    design = GivenBuckets(**facts, partition=partition, number=many, target=target, counts=counts)
+    planned, limit = replace(start, design=design), design.limit
+    width_was_solved = partition is not None and total is not None and all(size is None for size in sizes.values())
+    if limit is None:
+        return planned
     if loss is None:
-        solved = None if limit is None else design.smallest_epsilon(planned.rest)
-        planned = replace(planned, epsilon=solved, epsilon_is="open" if solved is None else "solved")
-    _ = planned.rows  # refused, where no noise can meet ε and δ
+        return replace(planned, epsilon=design.smallest_epsilon(planned.rest), epsilon_is="solved")
+    if solves_delta and not width_was_solved:
+        return replace(planned, delta=_smallest_delta(planned, loss, limit), delta_is="solved")
     return planned
 
 
-def _unbucketed(
-    ask: object, kind: Kind, bounds: Any, delta: Fraction | None, sized: list[str], stats: tuple[str, ...],
-    known: dict[str, Any],
-) -> tuple[Design, Fraction]:  # fmt: skip
-    """Return the design of a column without buckets of its own, asked answers or automatic buckets, and its δ."""
-    asked, groups, records = asks(ask), known["groups"], known["records"]
+def _without_buckets(
+    start: Plan, facts: dict[str, Any], ask: object, kind: Kind, bounds: Any, delta: Fraction | None, *,
+    sized: list[str], laws: list[str],
+) -> Plan:  # fmt: skip
+    """Return the plan of a column without buckets of its own: asked answers, automatic buckets, or both."""
+    asked, lists = asks(ask), not facts["groups"].public
+    for name in laws:
+        what = "answers" if asked else "automatic buckets"
+        raise InputError(
+            name,
+            f"applies to buckets that are given: {what} are planned from the number of records alone",
+            remedy=("Leave it out, or give ", P("width"), ", for example."),
+        )
     if asked and sized:
         raise InputError(
             sized[0],
@@ -200,21 +220,20 @@ def _unbucketed(
                 ": a release of both divides it equally.",
             ),
         )  # fmt: skip
-    lists = not groups.public
     if asked:
-        _check_asked(kind, delta, stats, groups, records)
-    column = make_buckets(kind, bounds=bounds)
+        _check_asked(kind, delta, start.stats, **facts)
+    statistics, column = wanted(ask, (kind,)) if asked else None, make_buckets(kind, bounds=bounds)
     assert isinstance(column, Exact)
-    if asked and (lists or not delta):
-        of_groups = (delta or proposed_delta(records)) if lists else Fraction(0)
-        return AskedAnswers(**known, asked=wanted(ask, (kind,)), column=column), of_groups
-    beside = wanted(ask, (kind,)) if asked else None
-    design = AutomaticBuckets(**known, column=column, asked=beside, alone=asks_nothing(ask))
-    return design, delta or proposed_delta(records)
+    if statistics is None or (delta and not lists):
+        return replace(
+            start, design=AutomaticBuckets(**facts, column=column, asked=statistics, alone=asks_nothing(ask))
+        )
+    design = AskedAnswers(**facts, column=column, asked=statistics)
+    return replace(start, design=design) if lists else replace(start, design=design, delta=_PURE, delta_is="given")
 
 
 def _check_asked(
-    kind: Kind, delta: Fraction | None, stats: tuple[str, ...], groups: Groups, records: int | None
+    kind: Kind, delta: Fraction | None, stats: tuple[str, ...], *, groups: Groups, records: int | None, **_: int
 ) -> None:
     """Refuse what asked answers cannot be combined with, and what they cannot be planned without."""
     lists = not groups.public
@@ -237,15 +256,6 @@ def _check_asked(
         raise InputError("ask", "needs the number of records", remedy=("Give ", P("records_about"), " too."))
     if kind in UNORDERED:
         raise InputError("ask", ("needs a column of numbers or dates, not ", P("kind", kind)))
-
-
-def _refuse_law(name: str, *, asked: bool) -> None:
-    what = "answers" if asked else "automatic buckets"
-    raise InputError(
-        name,
-        f"applies to buckets that are given: {what} are planned from the number of records alone",
-        remedy=("Leave it out, or give ", P("width"), ", for example."),
-    )
 
 
 def _smallest_delta(planned: Plan, epsilon: Fraction, limit: int) -> Fraction:
