@@ -38,6 +38,7 @@ def anew(**asked: str) -> Callable[[], object]:
 
     def make() -> str:
         _given._most_lost_of.cache_clear()
+        _given._noise_of.cache_clear()
         _powers.share_of_each.cache_clear()
         return page(Entries.read(asked | {"epsilon": f"1.{next(numbers)}"}))
 

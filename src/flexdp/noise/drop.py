@@ -106,7 +106,8 @@ class DropNoise:
     @property
     def pmf(self) -> NDArray[np.float64]:
         """Pr[J = j] as doubles, for plotting and expectations; the exact law is :attr:`weights`."""
-        return np.array([float(Fraction(w, 1 << self.bits)) for w in self.weights])
+        whole = 1 << self.bits
+        return np.array([weight / whole for weight in self.weights])  # division of integers rounds correctly
 
     def certify(self) -> Evidence:
         """Prove the claim (ε, δ) in integer arithmetic.

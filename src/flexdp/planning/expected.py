@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
@@ -22,6 +22,7 @@ from flexdp.buckets.width import Width
 from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram
 from flexdp.noise.drop import DropNoise
+from flexdp.planning.design import percent
 from flexdp.simulation import ValueLaw, parse_distribution
 
 __all__ = ["UNORDERED", "Counts", "Expected", "counts_for", "expected", "law_counts"]
@@ -30,6 +31,10 @@ UNORDERED = ("text", "boolean")
 
 MOST_BUCKETS = 10**5  # of a simulation
 _SURE = 0.95
+_TIMES: dict[str, tuple[type, Callable[[Any], int], str]] = {
+    "date": (dt.date, days_since_epoch, "dates"),
+    "datetime": (dt.datetime, micros_since_epoch, "datetimes without a time zone"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +112,7 @@ class Expected:
     def __str__(self) -> str:
         lines = [
             f"Expected for {plural(self.records, 'record', thousands)} of {self.source}: {thousands(round(self.lost))} "
-            f"of them ({_percent(self.share)}) are left out on average; of "
+            f"of them ({percent(self.share, 3)}) are left out on average; of "
             f"{plural(self.filled, 'bucket', thousands)} that hold any, "
             f"{_few(self.vanishing)} vanish on average and {thousands(self.sure)} are certain to remain."
         ]
@@ -223,10 +228,11 @@ def _sample_values(sample: Any, partition: Buckets) -> NDArray[Any]:
         cells, times = given, np.ones(len(given), dtype=np.int64)
     else:
         raise InputError("public_sample", "must be a list, an array or a Histogram of values", given=safe_repr(sample))
-    if partition.kind == "date":
-        cells = np.array([_day(cell) for cell in cells.tolist()], dtype=np.int64)
-    elif partition.kind == "datetime":
-        cells = np.array([_moment(cell) for cell in cells.tolist()], dtype=np.int64)
+    if partition.kind in _TIMES:
+        kind, number, words = _TIMES[partition.kind]
+        if not all(isinstance(cell, kind) and getattr(cell, "tzinfo", None) is None for cell in cells.tolist()):
+            raise InputError("public_sample", (f"must hold {words} with ", P("kind", partition.kind)))
+        cells = np.array([number(cell) for cell in cells.tolist()], dtype=np.int64)
     elif partition.kind in ("integer", "number"):
         try:
             cells = cells.astype(np.float64 if partition.kind == "number" else np.int64)
@@ -238,18 +244,6 @@ def _sample_values(sample: Any, partition: Buckets) -> NDArray[Any]:
             ) from None
         times, cells = times[np.isfinite(cells)], cells[np.isfinite(cells)]
     return partition.locate(np.repeat(cells, times))
-
-
-def _day(cell: Any) -> int:
-    if not isinstance(cell, dt.date):
-        raise InputError("public_sample", ("must hold dates with ", P("kind", "date")))
-    return days_since_epoch(cell)
-
-
-def _moment(cell: Any) -> int:
-    if not isinstance(cell, dt.datetime) or cell.tzinfo is not None:
-        raise InputError("public_sample", ("must hold datetimes without a time zone with ", P("kind", "datetime")))
-    return micros_since_epoch(cell)
 
 
 def expected(counts: Counts, noise: DropNoise) -> Expected:
@@ -302,7 +296,3 @@ def _few(number: float) -> str:
     digits = max(0, 2 - math.floor(math.log10(number)))
     text = f"{number:.{digits}f}"
     return thousands(round(number)) if digits == 0 else text.rstrip("0").rstrip(".")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"

@@ -114,6 +114,13 @@ def _most_lost_of(each: Privacy, per_unit: int, at_most: int) -> int | None:
     return None if reach is None else reach - 1
 
 
+@lru_cache(maxsize=32)
+def _noise_of(each: Privacy, per_unit: int) -> DropNoise:
+    """The noise of one bucket, cached with its law."""
+    share = per_bucket(each.epsilon, each.delta, per_unit)
+    return DropNoise(share.epsilon, share.delta)
+
+
 @dataclass(frozen=True, kw_only=True)
 class GivenBuckets(Design):
     """Buckets of which at least the number or the shape is given.
@@ -214,8 +221,7 @@ class GivenBuckets(Design):
 
     def noise(self, each: Privacy) -> DropNoise:
         """Return the noise of one bucket."""
-        share = per_bucket(each.epsilon, each.delta, self.per_unit)
-        return DropNoise(share.epsilon, share.delta)
+        return _noise_of(each, self.per_unit)
 
     def expected(self, each: Privacy) -> Expected | None:
         """Return the expected losses; None without counts, or where too much is lost to compute them."""

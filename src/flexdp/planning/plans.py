@@ -269,8 +269,13 @@ class Plan:
         whole = float(USUAL[-1] / USUAL[0])
         steps = round(_STEPS * math.log2(whole))
         epsilons = [Fraction(f"{float(USUAL[0]) * whole ** (step / steps):.4g}") for step in range(steps + 1)]
-        drops = [(float(epsilon), self.design.drop(self.rest(epsilon))) for epsilon in epsilons]
-        return [(epsilon, drop) for epsilon, drop in drops if drop is not None]
+        points: list[tuple[float, int]] = []
+        for epsilon in reversed(epsilons):
+            drop = self.design.drop(self.rest(epsilon))
+            if drop is None:  # nor is there one at any smaller ε
+                break
+            points.append((float(epsilon), drop))
+        return points[::-1]
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the plan as JSON, with exact numbers as text.

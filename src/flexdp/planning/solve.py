@@ -29,7 +29,12 @@ from flexdp.planning.design import plain_number
 
 __all__ = ["Solved", "solve"]
 
-_RELATIONS = (  # any one of a relation's quantities follows from the others
+#   ε ── δ ── q            the noise of a bucket
+#             │
+#   span ── β ── T         buckets of width 2β cover the span      any one quantity of a relation
+#             │                                                    follows from the others
+#        α ── n            at most (q − 1)·T of n records are lost
+_RELATIONS = (
     frozenset({"epsilon", "delta", "q"}),
     frozenset({"span", "beta", "buckets"}),
     frozenset({"alpha", "records_at_least", "buckets", "q"}),
