@@ -25,7 +25,7 @@ from flexdp.buckets import Width
 from flexdp.buckets.parse import bucket_parameters
 from flexdp.noise import DropNoise
 from flexdp.planning import Plan, per_bucket
-from flexdp.planning.expected import Counts, expected, law_counts
+from flexdp.planning.expected import Counts, count_law, expect_losses
 from flexdp.planning.given import GivenBuckets
 from flexdp.simulation import OF_VALUES, parse_distribution
 
@@ -279,7 +279,7 @@ def enumerated(heights: list[int], noise: DropNoise) -> tuple[Fraction, Fraction
 def test_expectations_by_enumeration(heights: list[int]) -> None:
     noise = DropNoise(2, "0.01")  # q = 6
     counts = Counts(source="s", keys=np.arange(len(heights)) * 10.0, counts=np.array(heights), ordered=True)
-    found = expected(counts, noise)
+    found = expect_losses(counts, noise)
     lost, gone, highest = enumerated(heights, noise)
     assert found.lost == pytest.approx(float(lost), rel=1e-9)
     assert found.vanishing == pytest.approx(float(gone), rel=1e-9, abs=1e-12)
@@ -303,8 +303,8 @@ def test_expected_loss_is_the_mean_of_the_table() -> None:
     noise = DropNoise(1, "1e-6")
     for height in (1, 5, 14, 27, 28, 5000):
         counts = Counts(source="s", keys=np.array([1.0]), counts=np.array([height]), ordered=True)
-        assert expected(counts, noise).lost == pytest.approx(float(noise.mean_drop(height)), rel=1e-12)
-        assert 1 - expected(counts, noise).vanishing == pytest.approx(float(noise.survival(height)), rel=1e-12)
+        assert expect_losses(counts, noise).lost == pytest.approx(float(noise.mean_drop(height)), rel=1e-12)
+        assert 1 - expect_losses(counts, noise).vanishing == pytest.approx(float(noise.survival(height)), rel=1e-12)
 
 
 def points(name: str, records: int) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -330,7 +330,7 @@ def test_a_law_is_its_quantiles(name: str, bounded: bool) -> None:
     bounds = (Fraction(0), Fraction(120))
     partition = Width("number", Fraction(5), bounds if bounded else None)
     law = parse_distribution(name, low=Fraction(0), span=Fraction(120), buckets=24)
-    found = law_counts(law, 3000, partition)
+    found = count_law(law, 3000, partition)
     values, counts = np.unique(partition.centres(partition.locate(points(name, 3000))), return_counts=True)
     assert found.keys.tolist() == values.tolist()
     assert found.records == 3000

@@ -28,7 +28,7 @@ from flexdp._release.parameters import defaults
 from flexdp._release.published import Release
 from flexdp._release.run import Request
 from flexdp._release.several import Releases
-from flexdp.accounting.chain import Account, canonical, checked_name, digest
+from flexdp.accounting.chain import Account, canonical, check_name, digest
 from flexdp.accounting.ledger import Ledger, Payment
 from flexdp.errors import InputError, LedgerError, P
 from flexdp.guarantees import AddRemove, Privacy
@@ -63,7 +63,7 @@ def payer_of(ledger: Any, dataset: Any, fresh: Any) -> Payer | None:
     found = ledger if isinstance(ledger, Ledger) else Ledger(path_text("ledger", ledger))
     if dataset is None:
         raise InputError("dataset", ("is missing: ", P("ledger"), " needs the declared name of the data set"))
-    return Payer(instance("ledger", found, Ledger, "a Ledger or its address"), checked_name(dataset), again)
+    return Payer(instance("ledger", found, Ledger, "a Ledger or its address"), check_name(dataset), again)
 
 
 def identity(request: Request, budget: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -200,7 +200,7 @@ def _found(request: Request, payer: Payer, key: str) -> Release | Releases | Non
         ) from None
     stored = [earlier] if isinstance(earlier, Release) else list(earlier.values())
     drawn = stored[0].spec.about.drawn
-    earlier = _described(earlier, [replace(each.spec.about, drawn=drawn) for each in request.questions])
+    earlier = _check_details(earlier, [replace(each.spec.about, drawn=drawn) for each in request.questions])
     left, nothing = ledger.account(dataset), Fraction(0)
     rest = left.remaining_epsilon, left.remaining_delta
     return paid_by(
@@ -229,7 +229,7 @@ def _paid(
     drawn = dt.datetime.now(dt.UTC).date().isoformat()  # of the charge: it tells nothing of how long a run takes
     receipt = ledger.charge(dataset, cost, unit=unit, request=key, details=details, source=request.source)
     charged()
-    published = _described(request.run(), [replace(each.spec.about, drawn=drawn) for each in request.questions])
+    published = _check_details(request.run(), [replace(each.spec.about, drawn=drawn) for each in request.questions])
     if published.privacy.epsilon > cost.epsilon or published.privacy.delta > cost.delta:
         raise LedgerError("the release would have cost more than was charged, so it was not published")
     stored, rest = False, (account.remaining_epsilon - cost.epsilon, account.remaining_delta - cost.delta)
@@ -241,7 +241,7 @@ def _paid(
     return paid_by(published, Payment(receipt, False, stored, cost.epsilon, cost.delta, *rest, again=again))
 
 
-def _described(published: Release | Releases, abouts: Sequence[About]) -> Release | Releases:
+def _check_details(published: Release | Releases, abouts: Sequence[About]) -> Release | Releases:
     """A release with what is said about it now; only the period and the day belong to what was asked for and drawn."""
     each = [published] if isinstance(published, Release) else list(published.values())
     made = [replace(one, spec=replace(one.spec, about=about)) for one, about in zip(each, abouts, strict=True)]

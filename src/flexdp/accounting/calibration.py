@@ -104,7 +104,7 @@ def calibrate(
     many = integer("releases", releases, at_most=MOST_RELEASES)
     most = integer("max_buckets_per_unit", max_buckets_per_unit)
     share = _NOTHING if aside is None else _ASIDE.check(aside)
-    return _calibrated(EPSILON.check(epsilon), DELTA.check(delta), many, _Buckets(most, share))
+    return _find_calibration(EPSILON.check(epsilon), DELTA.check(delta), many, _Buckets(most, share))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +139,14 @@ class _Buckets:
 
 
 @lru_cache(maxsize=64)
-def _calibrated(epsilon: Fraction, delta: Fraction, many: int, kept: _Buckets) -> Calibration:
+def _find_calibration(epsilon: Fraction, delta: Fraction, many: int, kept: _Buckets) -> Calibration:
     whole = Privacy(epsilon=epsilon, delta=delta)
     even = Privacy(epsilon=epsilon / many, delta=delta / many)
     best, reach = even, kept.reach(even)
     if reach is None:
         raise InputError("releases", "leaves each so small a budget that no noise can meet it", given=str(many))
     even_reach = reach
-    candidates = [_candidate(whole, share, many, kept) for share in _SHARES] if many > 1 else []
+    candidates = [_propose_budget(whole, share, many, kept) for share in _SHARES] if many > 1 else []
     for own, _, found in sorted(each for each in candidates if each is not None):
         if own < reach and _fits(found, whole, many, kept):  # by the noise itself
             best, reach = found, own
@@ -154,7 +154,7 @@ def _calibrated(epsilon: Fraction, delta: Fraction, many: int, kept: _Buckets) -
     return Calibration(many, whole, best, reach, even, even_reach)
 
 
-def _candidate(whole: Privacy, share: Fraction, many: int, kept: _Buckets) -> tuple[int, Fraction, Privacy] | None:
+def _propose_budget(whole: Privacy, share: Fraction, many: int, kept: _Buckets) -> tuple[int, Fraction, Privacy] | None:
     """The largest ε of each release for a share of δ, in doubles: the reach, the share and the budget."""
     chance = to_digits(whole.delta * share / many, 3, up=False)
     if chance < DELTA.low:

@@ -37,8 +37,8 @@ __all__ = [
     "append",
     "canonical",
     "check_chains",
-    "checked_name",
-    "checked_unit",
+    "check_name",
+    "check_unit",
     "declare",
     "digest",
 ]
@@ -67,7 +67,7 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-def checked_name(value: object) -> str:
+def check_name(value: object) -> str:
     """Check the name of a data set: letters, digits, dots, hyphens and underscores."""
     name = text("dataset", value, "'payroll-2026'")
     if not _NAME.fullmatch(name):
@@ -79,7 +79,7 @@ def checked_name(value: object) -> str:
     return name
 
 
-def checked_unit(value: object) -> str:
+def check_unit(value: object) -> str:
     """Check the name of a privacy unit: "record", or the column that identifies the units."""
     unit = text("unit", value, "'person'")
     if not unit or len(unit) > _LONGEST_UNIT or not unit.isprintable():
@@ -320,7 +320,7 @@ class Receipt:
         )
         if found is None:
             raise InputError("receipt", "must be DATASET:NUMBER:HASH, as it was printed", given=safe_repr(given))
-        return cls(checked_name(found[1]), int(found[2]), found[3])
+        return cls(check_name(found[1]), int(found[2]), found[3])
 
 
 def new_row(account: Account, kind: str, epsilon: Fraction, delta: Fraction, request: str, details: Any) -> Entry:

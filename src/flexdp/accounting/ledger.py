@@ -26,8 +26,8 @@ from flexdp.accounting.chain import (
     append,
     canonical,
     check_chains,
-    checked_name,
-    checked_unit,
+    check_name,
+    check_unit,
     declare,
     digest,
 )
@@ -227,7 +227,7 @@ class Ledger:
             If a parameter is wrong, or the data set has been declared already.
         """
         new = Account(
-            name=checked_name(dataset), unit=checked_unit(unit), by_period=flag("by_period", by_period),
+            name=check_name(dataset), unit=check_unit(unit), by_period=flag("by_period", by_period),
             epsilon=EPSILON.check(epsilon), delta=PURE_DELTA.check(delta), spent_epsilon=Fraction(0),
             spent_delta=Fraction(0), entries=0, head="",
         )  # fmt: skip
@@ -258,7 +258,7 @@ class Ledger:
         InputError
             If no such data set was declared.
         """
-        name = checked_name(dataset)
+        name = check_name(dataset)
         with self._store.transaction(write=False) as run:
             return self._account(run, name, locked=False)
 
@@ -314,9 +314,9 @@ class Ledger:
         LedgerError
             If the ledger is locked, full or damaged.
         """
-        name, kind = checked_name(dataset), checked_unit(unit)
+        name, kind = check_name(dataset), check_unit(unit)
         cost = instance("privacy", privacy, Privacy, "a Privacy")
-        key, whole = _stored_text("request", request), _described(details) | _with_source(source)
+        key, whole = _check_text("request", request), _check_details(details) | _salted_source(source)
         with self._store.transaction(write=True) as run:
             account = self._account(run, name, locked=True)
             if account.unit != kind:
@@ -355,7 +355,7 @@ class Ledger:
             If the charge is not in the ledger.
         """
         paid = instance("receipt", receipt, Receipt, "a Receipt")
-        content, key = _stored_text("document", document), _stored_text("request", request)
+        content, key = _check_text("document", document), _check_text("request", request)
         with self._store.transaction(write=True) as run:
             account = self._account(run, paid.dataset, locked=True)
             rows = run("entry", paid.dataset, paid.number)
@@ -389,7 +389,7 @@ class Ledger:
         LedgerError
             If the stored release was changed.
         """
-        name, key, wanted = checked_name(dataset), _stored_text("request", request), _with_source(source).get("source")
+        name, key, wanted = check_name(dataset), _check_text("request", request), _salted_source(source).get("source")
         with self._store.transaction(write=False) as run:
             self._account(run, name, locked=False)
             for (number,) in run("stored", name, key):
@@ -417,7 +417,7 @@ class Ledger:
             Its JSON.
         """
         with self._store.transaction(write=False) as run:
-            rows = run("document", checked_name(dataset), integer("number", number, at_least=0, at_most=2**62))
+            rows = run("document", check_name(dataset), integer("number", number, at_least=0, at_most=2**62))
         return rows[0][0] if rows else None
 
     def history(self, dataset: str) -> list[Entry]:
@@ -433,7 +433,7 @@ class Ledger:
         list of Entry
             The first declares the budget.
         """
-        name = checked_name(dataset)
+        name = check_name(dataset)
         with self._store.transaction(write=False) as run:
             self._account(run, name, locked=False)
             return [Entry.of_row(row) for row in run("history", name)]
@@ -500,7 +500,7 @@ class Ledger:
             return refused_card(refusal)
 
 
-def _stored_text(name: str, value: object) -> str:
+def _check_text(name: str, value: object) -> str:
     """Check a text that every database can keep."""
     found = text(name, value)
     if not is_unicode(found) or "\0" in found:
@@ -508,16 +508,16 @@ def _stored_text(name: str, value: object) -> str:
     return found
 
 
-def _with_source(source: Any) -> dict[str, Any]:
+def _salted_source(source: Any) -> dict[str, Any]:
     """Return what a charge keeps of its source: with a salt, so that no hash of the row, as in receipts, tells it.
 
-    >>> _with_source({"files": ["/data/visits.csv"]})["source"], _with_source(None)
+    >>> _salted_source({"files": ["/data/visits.csv"]})["source"], _salted_source(None)
     ({'files': ['/data/visits.csv']}, {})
     """
     return {} if source is None else {"source": _json_values("source", source), "salt": fresh_salt()}
 
 
-def _described(details: Any) -> dict[str, Any]:
+def _check_details(details: Any) -> dict[str, Any]:
     """Check public details of a charge, which must be JSON values."""
     return {**_json_values("details", details), "flexdp": __version__}
 

@@ -209,7 +209,7 @@ class SqliteStore(Store):
                     _sync(f"{self.path}-wal")  # holds no locks, so that opening it loses none
             except (sqlite3.Error, UnicodeDecodeError, MemoryError) as failure:  # as a damaged file demands or holds
                 self.close()
-                raise self._told(failure) from None
+                raise self._error_of(failure) from None
             except OSError:
                 self.close()
                 raise LedgerError(
@@ -223,7 +223,7 @@ class SqliteStore(Store):
             try:
                 return bool(self._connection().execute("PRAGMA integrity_check").fetchall() == [("ok",)])
             except sqlite3.OperationalError as failure:
-                raise self._told(failure) from None
+                raise self._error_of(failure) from None
             except (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError):
                 return False
 
@@ -231,7 +231,7 @@ class SqliteStore(Store):
         import sqlite3
         from urllib.parse import quote
 
-        file = self._checked()
+        file = self._require_safe_file()
         if self._open is not None:
             if self._open[0] == os.getpid() and self._file == file:
                 return self._open[1]  # type: ignore[no-any-return]
@@ -248,7 +248,7 @@ class SqliteStore(Store):
             self._require_schema(version[0])
             if con.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 con.execute("PRAGMA journal_mode = WAL")
-            if file != self._checked():
+            if file != self._require_safe_file():
                 raise LedgerError(f"the ledger {self} was replaced while it was being opened; nothing was read")
         except BaseException:
             con.close()
@@ -256,7 +256,7 @@ class SqliteStore(Store):
         self._open, self._file = (os.getpid(), con), file
         return con
 
-    def _checked(self) -> tuple[int, int]:
+    def _require_safe_file(self) -> tuple[int, int]:
         """Refuse links, files that others may write and anything that is not a file; return which file it is."""
         try:
             found = os.lstat(self.path)
@@ -288,7 +288,7 @@ class SqliteStore(Store):
                 remedy="Run chmod o-w on the folder.",
             )
 
-    def _told(self, failure: Exception) -> LedgerError:
+    def _error_of(self, failure: Exception) -> LedgerError:
         """Return our error for one of SQLite's, whose text is dropped."""
         code = getattr(failure, "sqlite_errorcode", 0) & 0xFF
         if code in (5, 6):  # busy, locked

@@ -18,10 +18,10 @@ from flexdp.errors import InputError, P
 from flexdp.noise.calibration import needed_reach, smallest_delta
 from flexdp.planning.asked import AskedAnswers
 from flexdp.planning.automatic import AutomaticBuckets
-from flexdp.planning.expected import UNORDERED, counts_for
-from flexdp.planning.given import GivenBuckets, Target, partition_for
+from flexdp.planning.expected import UNORDERED, count_public_data
+from flexdp.planning.given import GivenBuckets, Target, choose_partition
 from flexdp.planning.groups import Groups
-from flexdp.planning.plans import Plan, proposed_delta
+from flexdp.planning.plans import Plan, propose_delta
 from flexdp.statistics import Statistic
 from flexdp.statistics.parse import parse_statistic
 
@@ -124,19 +124,19 @@ def plan(
     loss = None if epsilon is None else EPSILON.check(epsilon)
     chance = None if delta is None else (PURE_DELTA if asks(ask) else DELTA).check(delta)
     records = None if records_about is None else integer("records_about", records_about, at_most=_MOST_RECORDS)
-    target = Target.checked(lose_per_bucket, lose_in_all, lose_share)
+    target = Target.of(lose_per_bucket, lose_in_all, lose_share)
     by_unit, per_unit = max_buckets_per_unit is not None, 1
     if max_buckets_per_unit is not None:
         per_unit = integer("max_buckets_per_unit", max_buckets_per_unit, at_most=_MOST_RECORDS)
     facts: dict[str, Any] = {
         "records": records,
         "per_unit": per_unit,
-        "groups": Groups.checked(by, groups, groups_about),
+        "groups": Groups.of(by, groups, groups_about),
     }
     start = Plan(
         design=GivenBuckets(**facts),
         epsilon=loss,
-        delta=chance or proposed_delta(records),
+        delta=chance or propose_delta(records),
         epsilon_is="open" if loss is None else "given",
         delta_is="given" if chance else "proposed",
         releases=integer("releases", releases),
@@ -183,9 +183,9 @@ def _with_buckets(
         return total // drop
 
     many = sizes["buckets"]
-    partition = partition_for(kind, **sizes, bounds=bounds, affordable=affordable)
+    partition = choose_partition(kind, **sizes, bounds=bounds, affordable=affordable)
     group = None if records is None else facts["groups"].of_each(records)
-    counts = counts_for(simulate, public_sample, group, partition, many)
+    counts = count_public_data(simulate, public_sample, group, partition, many)
     design = GivenBuckets(**facts, partition=partition, number=many, target=target, counts=counts)
     planned, limit = replace(start, design=design), design.limit
     width_was_solved = partition is not None and total is not None and all(size is None for size in sizes.values())

@@ -25,7 +25,7 @@ from flexdp.noise.drop import DropNoise
 from flexdp.planning.design import percent
 from flexdp.simulation import ValueLaw, parse_distribution
 
-__all__ = ["UNORDERED", "Counts", "Expected", "counts_for", "expected", "law_counts"]
+__all__ = ["UNORDERED", "Counts", "Expected", "count_law", "count_public_data", "expect_losses"]
 
 UNORDERED = ("text", "boolean")
 
@@ -126,7 +126,7 @@ class Expected:
         return " ".join(lines)
 
 
-def counts_for(
+def count_public_data(
     simulate: object, sample: Any, records: int | None, partition: Buckets | None, buckets: int | None
 ) -> Counts | None:
     """Count a law or a public sample by bucket; None where neither is given."""
@@ -143,7 +143,7 @@ def counts_for(
             remedy=("Give ", P("width"), ", ", P("relative"), ", ", P("edges"), " or ", P("buckets"), "."),
         )
     if simulate is None:
-        return _sample_counts(sample, records, partition)
+        return _count_sample(sample, records, partition)
     if partition.kind not in ("integer", "number"):
         raise InputError(
             "simulate",
@@ -155,10 +155,10 @@ def counts_for(
     law = parse_distribution(simulate, low=low, span=span, buckets=buckets)
     if records is None:
         raise InputError("simulate", "needs the number of records", remedy=("Give ", P("records_about"), " too."))
-    return law_counts(law, records, partition)
+    return count_law(law, records, partition)
 
 
-def law_counts(law: ValueLaw, records: int, partition: Any) -> Counts:
+def count_law(law: ValueLaw, records: int, partition: Any) -> Counts:
     """Count n records at the quantiles of a law by bucket."""
     index = _indices(law, records, partition)
     lower = np.array([float(bucket.lower) for bucket in partition.edges_of(index)])
@@ -190,9 +190,9 @@ def _indices(law: ValueLaw, records: int, partition: Any) -> NDArray[np.int64]:
     return np.arange(first, last + 1, dtype=np.int64)
 
 
-def _sample_counts(sample: Any, records: int | None, partition: Buckets) -> Counts:
+def _count_sample(sample: Any, records: int | None, partition: Buckets) -> Counts:
     """Count a public sample by bucket, scaled to the number of records that is planned for."""
-    values = _sample_values(sample, partition)
+    values = _locate_sample(sample, partition)
     index, counts = np.unique(values, return_counts=True)
     size = int(counts.sum())
     if not size:
@@ -217,7 +217,7 @@ def _sample_counts(sample: Any, records: int | None, partition: Buckets) -> Coun
     )
 
 
-def _sample_values(sample: Any, partition: Buckets) -> NDArray[Any]:
+def _locate_sample(sample: Any, partition: Buckets) -> NDArray[Any]:
     """Return the bucket of every record of a public sample."""
     if isinstance(sample, Histogram):
         cells, times = sample.keys, sample.counts
@@ -246,7 +246,7 @@ def _sample_values(sample: Any, partition: Buckets) -> NDArray[Any]:
     return partition.locate(np.repeat(cells, times))
 
 
-def expected(counts: Counts, noise: DropNoise) -> Expected:
+def expect_losses(counts: Counts, noise: DropNoise) -> Expected:
     """Average over the noise J: a bucket of x records loses E[min(x, J)] and vanishes with probability Pr[J ≥ x]."""
     # Sums in doubles of an exact law: good to about twelve digits.
     reported = np.concatenate(([0.0], np.cumsum(noise.pmf)))  # Pr[J < x]

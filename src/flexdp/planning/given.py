@@ -27,9 +27,9 @@ from flexdp.noise.calibration import needed_reach, per_bucket
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import LARGEST_REACH, SMALLEST_EPSILON, smallest_reach
 from flexdp.planning.design import FAR, Design, Row, plain_number
-from flexdp.planning.expected import UNORDERED, Counts, Expected, expected
+from flexdp.planning.expected import UNORDERED, Counts, Expected, expect_losses
 
-__all__ = ["NO_TARGET", "GivenBuckets", "Target", "column_options", "partition_for"]
+__all__ = ["NO_TARGET", "GivenBuckets", "Target", "choose_partition", "column_options"]
 
 _MOST_EXPECTED = 50_000  # records that a bucket may lose: beyond it, no expected losses are computed
 _NEARLY_ALL = 0.9  # of the records
@@ -53,7 +53,7 @@ class Target:
     share: Fraction | None = None
 
     @classmethod
-    def checked(cls, per_bucket: Number | None, in_all: Number | None, share: Number | None) -> Target:
+    def of(cls, per_bucket: Number | None, in_all: Number | None, share: Number | None) -> Target:
         """Check the targets that were given."""
         return cls(
             None if per_bucket is None else integer("lose_per_bucket", per_bucket),
@@ -227,7 +227,7 @@ class GivenBuckets(Design):
         """Return the expected losses; None without counts, or where too much is lost to compute them."""
         if self.counts is None or _most_lost_of(each, self.per_unit, _MOST_EXPECTED - 1) is None:
             return None
-        return expected(self.counts, self.noise(each))
+        return expect_losses(self.counts, self.noise(each))
 
     def smallest_epsilon(self, rest: Callable[[Fraction], Privacy]) -> Fraction:
         """Return the smallest ε of three digits that keeps to the limit: proved by the noise itself.
@@ -380,7 +380,7 @@ def _decimal(text: str, kind: Kind) -> str:
     return exact_text(Fraction(text)) if kind in ("integer", "number") else text
 
 
-def partition_for(
+def choose_partition(
     kind: Kind, *, width: Number | None, relative: Number | None, edges: Any, bounds: Any, buckets: int | None,
     affordable: Callable[[], int | None],
 ) -> Buckets | None:  # fmt: skip

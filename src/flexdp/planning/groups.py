@@ -33,9 +33,9 @@ class Groups:
 
     Examples
     --------
-    >>> Groups.checked("ward", ["ICU", "A, B"], None).words
+    >>> Groups.of("ward", ["ICU", "A, B"], None).words
     ['--by ward', '--groups \\'ICU,"A, B"\\'']
-    >>> Groups.checked("ward", None, 3).of_each(1000), NO_GROUPS.of_each(1000)
+    >>> Groups.of("ward", None, 3).of_each(1000), NO_GROUPS.of_each(1000)
     (333, 1000)
     """
 
@@ -44,7 +44,7 @@ class Groups:
     about: int | None = 1
 
     @classmethod
-    def checked(cls, by: object, groups: object, about: object) -> Groups:
+    def of(cls, by: object, groups: object, about: object) -> Groups:
         """Check what was given of groups."""
         listed = [by] if isinstance(by, str) else sequence(by) if by is not None else []
         names = [name for name in map(plain_scalar, listed or []) if isinstance(name, str) and name]

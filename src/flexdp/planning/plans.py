@@ -25,16 +25,16 @@ from flexdp.planning.design import COLUMNS, FAR, USUAL, Design, Row, plain_numbe
 from flexdp.planning.expected import Expected
 from flexdp.planning.given import GivenBuckets
 
-__all__ = ["Plan", "proposed_delta"]
+__all__ = ["Plan", "propose_delta"]
 
 _ORIGIN = {"given": "", "solved": " (the smallest for this target)", "proposed": " (proposed)"}
 _STEPS = 8  # points of the curve for each doubling of ε
 
 
-def proposed_delta(records: int | None) -> Fraction:
+def propose_delta(records: int | None) -> Fraction:
     """Propose δ: a hundredth of one in the number of records, as a power of ten, and at most a millionth.
 
-    >>> float(proposed_delta(50_000)), float(proposed_delta(10**6))
+    >>> float(propose_delta(50_000)), float(propose_delta(10**6))
     (1e-07, 1e-08)
     """
     zeros = 0 if records is None else len(str(records - 1)) + 2
@@ -186,7 +186,7 @@ class Plan:
         if records is not None and self.delta * records >= 1:
             cautions.append((
                 delta, f" is not below one in {thousands(records)} records: a release that published one record "
-                f"outright could make the same promise. Choose at most {number_text(proposed_delta(records))}.",
+                f"outright could make the same promise. Choose at most {number_text(propose_delta(records))}.",
             ))  # fmt: skip
         if not self.rows:
             cautions.append(
