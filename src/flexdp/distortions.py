@@ -19,8 +19,14 @@ from flexdp._core.exact import number_text
 from flexdp._core.fields import MaybeExact, Value, maybe, param
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.distances.coupling import Transport
-from flexdp.distances.embedding import check_histograms, dropped_records, embedding, least_radius, share_dropped
-from flexdp.distances.extension import extension
+from flexdp.distances.embedding import (
+    check_histograms,
+    dropped_records,
+    embedding,
+    extension,
+    least_radius,
+    share_dropped,
+)
 from flexdp.distances.metrics import Metric, name_of, short_name
 from flexdp.errors import InputError
 from flexdp.histogram import Histogram

@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 
 import flexdp
 from flexdp import Histogram, InputError, distortion_sensitivity, error_sensitivity, metric_sensitivity
-from flexdp.calculus import blends
+from flexdp.calculus import tau
 from flexdp.calculus.coupling import Group, most_matched
 from flexdp.distances import Cyclic, Equality, Weighted, lossy_winf
 from flexdp.distortions import Drop, extend
@@ -297,7 +297,7 @@ def test_no_blend_is_passed_over(seed: int) -> None:
 
 @pytest.mark.parametrize("fault", ["nothing touches", "the nearest outputs decide"])
 def test_blends_passed_over_by_a_planted_fault_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    search = blends._Search
+    search = tau._Search
     if fault == "nothing touches":  # then every blend counts as the sum of its parts
         look = search._look
 
@@ -307,7 +307,7 @@ def test_blends_passed_over_by_a_planted_fault_are_found(fault: str, monkeypatch
 
         monkeypatch.setattr(search, "_look", blind)
     else:
-        monkeypatch.setattr(blends, "_farthest_outputs", lambda space: np.zeros((len(space.mechanism),) * 2))
+        monkeypatch.setattr(tau, "_farthest_outputs", lambda space: np.zeros((len(space.mechanism),) * 2))
     caught = 0
     for seed in range(12):
         mechanism, f, setting = spread_out(random.Random(seed))

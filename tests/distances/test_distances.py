@@ -19,9 +19,10 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import cdist
 
 from flexdp import Histogram, InputError
-from flexdp.distances import Transport, Weighted, hausdorff, lossy_w1, lossy_winf, total_variation
+from flexdp.distances import EditDistance, Transport, Weighted, hausdorff, lossy_w1, lossy_winf, total_variation
 from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
+from flexdp.distribution import Distribution
 
 GAMMAS = [Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1)]
 quick = settings(max_examples=60, deadline=None)
@@ -514,3 +515,16 @@ def test_the_loss_can_be_put_on_either_side(p: list[int], q: list[int], gamma: F
     assert total_variation(p, law(one)).left_p <= first
     assert total_variation(q, law(two)).left_p <= gamma - first
     assert lossy_winf(law(one), law(two)).value <= found.value
+
+
+def test_laws_are_taken_as_mappings_and_distributions() -> None:
+    p, q = {0: Fraction(9, 10), 10: Fraction(1, 10)}, {0: "1/2", 1: "1/2"}
+    one, two = Weighted(list(p), list(p.values())), Weighted(list(q), list(q.values()))
+    for law in (p, Distribution(p)):
+        for gamma in (0, "0.1", "0.5"):
+            assert lossy_winf(law, q, gamma).value == lossy_winf(one, two, gamma).value
+            assert lossy_w1(law, q, gamma).value == lossy_w1(one, two, gamma).value
+        assert total_variation(law, q).left_p == total_variation(one, two).left_p
+    assert lossy_winf({"cat": 1}, {"cut": "0.5", "cat": "0.5"}, metric=EditDistance()).value == 1
+    with pytest.raises(InputError, match="weight"):
+        lossy_winf({0: "x"}, {0: 1})

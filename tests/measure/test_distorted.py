@@ -197,7 +197,7 @@ def test_many_reports_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     histogram = Histogram(np.arange(7), [5, 1, 4, 1, 9, 2, 1])
     reports = [generator.integers(-2, 9, size=generator.integers(0, 6)).tolist() for _ in range(300)]
     whole = flexible_error(histogram, reports, Support(), "0.2")
-    monkeypatch.setattr("flexdp.statistics.support_errors._CELLS", 20)
+    monkeypatch.setattr("flexdp.statistics.set_errors._CELLS", 20)
     assert flexible_error(histogram, reports, Support(), "0.2").tolist() == whole.tolist()
     assert [flexible_error(histogram, [one], Support(), "0.2")[0] for one in reports] == whole.tolist()
 

@@ -1,7 +1,7 @@
 """THE derivation: theorems that combine guarantees, each a function on values that states its hypotheses.
 
 ``privacy`` derives what processing, units, groups, splits and sums make of privacy; ``accuracy`` what composition makes
-of accuracy, by the sensitivities in ``sensitivities``. ``finite``, ``finite_error`` and ``preserving`` compute the
+of accuracy, by the sensitivities in ``sensitivities``. ``finite``, ``tau`` and ``preserving`` compute the
 sensitivities of anybody's function or mechanism on finitely many points, exactly. Nothing here reads data.
 docs/theory.md maps every statement of the paper to a function and a test.
 """
@@ -15,10 +15,14 @@ from flexdp.calculus.accuracy import (
     laplace_accuracy,
     useful_accuracy,
 )
-from flexdp.calculus.computed import Computed, DistortionCase, ErrorCase, MetricCase
-from flexdp.calculus.finite import distortion_sensitivity, metric_sensitivity
-from flexdp.calculus.finite_error import error_sensitivity
-from flexdp.calculus.on_points import sigma_on, tau_on
+from flexdp.calculus.finite import (
+    Computed,
+    DistortionCase,
+    ErrorCase,
+    MetricCase,
+    distortion_sensitivity,
+    metric_sensitivity,
+)
 from flexdp.calculus.preserving import Preserved, preserves_neighbours
 from flexdp.calculus.privacy import (
     divide,
@@ -41,6 +45,7 @@ from flexdp.calculus.sensitivities import (
     only_at_zero,
     relax,
 )
+from flexdp.calculus.tau import error_sensitivity, sigma_on, tau_on
 from flexdp.calculus.usefulness import Perturbed, perturbation, perturbed_accuracy
 
 __all__ = [

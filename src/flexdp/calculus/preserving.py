@@ -14,7 +14,7 @@ from flexdp._core.domains import flag, function
 from flexdp._core.exact import number_text
 from flexdp._core.text import plural
 from flexdp.calculus.coupling import Group, most_matched
-from flexdp.calculus.laws import Law, Outputs, Points, law_text, point_text, points_given
+from flexdp.calculus.spaces import Law, Outputs, Points, law_text, point_text, points_given
 from flexdp.distances.axioms import labels_of
 from flexdp.errors import InputError
 from flexdp.guarantees import AddRemove, AnswersWithin, Neighbours, Replace

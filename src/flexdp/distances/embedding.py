@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -11,13 +12,13 @@ from numpy.typing import NDArray
 
 from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
-from flexdp.distances.axioms import Amount
-from flexdp.distances.ground import called, ranked
-from flexdp.distances.inputs import Measure, are_dates, line_coordinates
+from flexdp.distances.axioms import Amount, called, ranked
+from flexdp.distances.coupling import Coupling, Side, Transport
+from flexdp.distances.inputs import Measure, Weighted, are_dates, line_coordinates, read_weights, scaled, weighted_pairs
 from flexdp.errors import InputError, P
 from flexdp.histogram import LARGEST_COUNT, Histogram
 
-__all__ = ["check_histograms", "dropped_records", "embedding", "least_radius", "share_dropped"]
+__all__ = ["check_histograms", "dropped_records", "embedding", "extension", "least_radius", "share_dropped"]
 
 Dropped: TypeAlias = tuple[tuple[Any, int], ...]
 Moved: TypeAlias = tuple[tuple[Any, Any, int], ...]
@@ -141,3 +142,32 @@ def embedding(x: Histogram, y: Histogram, metric: Any = None) -> tuple[Dropped, 
             moved.append((here[i], there[j], mass))
     dropped = tuple((key, count) for key, count in zip(here, rest, strict=True) if count)
     return dropped, tuple(moved)
+
+
+def extension(distortion: Callable[[Any, Any], Any], p: Any, q: Any, *, trusted: bool) -> Transport:
+    """Extend a quasi-metric to random points; one that is not ``trusted`` is checked on them."""
+    (here, weights_p), (there, weights_q) = _law("p", p), _law("q", q)
+    first = read_weights("p", Weighted(None, weights_p), len(here))
+    second = read_weights("q", Weighted(None, weights_q), len(there))
+    here, there = [here[i] for i in first.points], [there[j] for j in second.points]
+    rows = called(distortion, here, there, ("p", "q"), name="distortion", symmetric=False, trusted=trusted)
+    cost = np.array([[float(cell) for cell in row] for row in rows])
+    scale = scaled(first, second)
+    found = _transport.least_threshold(cost, scale.a, scale.b, scale.total)
+    pieces = found.pieces
+    sources, targets = first.given(pieces.sources), second.given(pieces.targets)
+
+    def sides() -> tuple[Side, Side]:
+        return Side(here, scale.a.tolist(), first.given(np.arange(len(here))).tolist()), Side(
+            there, scale.b.tolist(), second.given(np.arange(len(there))).tolist()
+        )
+
+    return Transport(found.value, lambda: Coupling(sources, targets, pieces.masses, scale.total, sides))
+
+
+def _law(name: str, given: Any) -> tuple[list[Any], list[Any]]:
+    pairs = weighted_pairs(name, given)
+    if pairs is None and isinstance(given, list):
+        raise InputError(name, "must be a single point, or a list of pairs (point, probability)")
+    pairs = [(given, 1)] if pairs is None else pairs
+    return [point for point, _ in pairs], [chance for _, chance in pairs]

@@ -5,33 +5,38 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import array as array_given
-from flexdp._core.domains import elements
+from flexdp._core.domains import elements, pairs
 from flexdp._core.exact import exact
 from flexdp._core.keys import canonical_keys, object_keys
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.distances.coupling import LARGEST_INT64, total
+from flexdp.distribution import Law as FiniteLaw
 from flexdp.errors import InputError, P
 from flexdp.histogram import Histogram
 
 __all__ = [
+    "Law",
     "Measure",
     "Scaled",
     "Weighted",
     "are_dates",
+    "law_given",
     "line_coordinates",
     "read",
     "read_weights",
     "scaled",
+    "weighted_pairs",
 ]
 
 _EXACT_DOUBLE = 2**53  # integers up to here are exact doubles
@@ -87,9 +92,12 @@ class Measure:
 
 
 def read(name: str, given: Any) -> Measure:
-    """Read a histogram, weighted points or an array of samples; share nothing with the caller."""
+    """Read a histogram, a law, weighted points or an array of samples; share nothing with the caller."""
     if isinstance(given, Histogram):
         return _measure(name, given.keys, given.counts)
+    if isinstance(given, Mapping | FiniteLaw):
+        rows = weighted_pairs(name, given) or []
+        given = Weighted([point for point, _ in rows], [weight for _, weight in rows])
     if isinstance(given, Weighted):
         points = _points(name, given.points)
         weights = _weights(name, given.weights)
@@ -288,3 +296,41 @@ def _rationals(points: NDArray[Any]) -> NDArray[Any]:
 def are_dates(points: NDArray[Any]) -> bool:
     """Return True for dates, which have no distance to numbers."""
     return points.dtype.kind == "O" and len(points) > 0 and isinstance(points[0], dt.date)
+
+
+Law: TypeAlias = tuple[tuple[Any, Fraction], ...]  # points and their probabilities, which sum to one
+
+
+def law_given(name: str, output: Any, label: str = "") -> Law:
+    """Read an output: a mapping, a list of pairs or weighted points are a law, anything else a point.
+
+    Weights are normalised; points of weight zero are left out.
+    """
+    found = weighted_pairs(name, output)
+    if found is None:
+        return ((output, Fraction(1)),)
+    at = f" at {label}" if label else ""
+    weights = [exact(name, weight) for _, weight in found]
+    total = sum(weights, Fraction(0))
+    if any(weight < 0 for weight in weights) or not total:
+        raise InputError(name, f"must have probabilities of at least 0, not all of them 0{at}")
+    return tuple((point, weight / total) for (point, _), weight in zip(found, weights, strict=True) if weight)
+
+
+def weighted_pairs(name: str, output: Any) -> list[tuple[Any, Any]] | None:
+    """Return points and weights where a law was given; None for a single point."""
+    if isinstance(output, FiniteLaw):
+        return list(output.listed().masses.items())
+    if isinstance(output, Mapping):
+        if (found := pairs(output)) is None:
+            raise InputError(name, "must be a mapping from points to probabilities")
+        return found
+    if isinstance(output, Weighted):
+        points, weights = elements(output.points) or [], elements(output.weights) or []
+        if len(points) != len(weights):
+            raise InputError(name, "must have exactly one weight per point")
+        return list(zip(points, weights, strict=True))
+    listed = elements(output) if isinstance(output, list) else None
+    if listed and all(isinstance(pair, tuple) and len(elements(pair) or ()) == 2 for pair in listed):
+        return listed
+    return None

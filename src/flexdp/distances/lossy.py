@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import GAMMA
 from flexdp._core.exact import Number
+from flexdp._core.nearest import nearest
+from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.distances import line as _line
 from flexdp.distances import transport as _transport
-from flexdp.distances.coupling import Coupling, Transport
-from flexdp.distances.inputs import Scaled, scaled
+from flexdp.distances.axioms import checked_costs
+from flexdp.distances.coupling import Coupling, Side, Transport
+from flexdp.distances.inputs import Measure, Scaled, are_dates, line_coordinates, read, read_weights, scaled
 from flexdp.distances.line import Pieces
-from flexdp.distances.problem import MetricLike, Problem, make_problem, ordered
+from flexdp.distances.metrics import Metric
+from flexdp.errors import InputError, P
 
-__all__ = ["THETA", "lossy_w1", "lossy_winf", "total_variation"]
-
+__all__ = [
+    "THETA",
+    "Farthest",
+    "Hausdorff",
+    "MetricLike",
+    "Problem",
+    "hausdorff",
+    "lossy_w1",
+    "lossy_winf",
+    "make_problem",
+    "ordered",
+    "total_variation",
+]
 
 THETA = replace(GAMMA, name="theta")
 
@@ -36,7 +52,8 @@ def lossy_winf(p: Any, q: Any, gamma: Number = 0, metric: MetricLike = None) -> 
     Parameters
     ----------
     p, q
-        Distributions: a Histogram, an array of samples (n, or n×d) or :class:`Weighted` points.
+        Distributions: a Histogram, an array of samples (n, or n×d), a mapping from points to their masses, a
+        Distribution, or :class:`Weighted` points.
     gamma
         Fraction of the mass that may be ignored, in [0, 1]; taken exactly.
     metric
@@ -55,6 +72,8 @@ def lossy_winf(p: Any, q: Any, gamma: Number = 0, metric: MetricLike = None) -> 
 
     Examples
     --------
+    >>> lossy_winf({0: "0.9", 10: "0.1"}, {0: 1}).value, lossy_winf({0: "0.9", 10: "0.1"}, {0: 1}, gamma="0.1").value
+    (10.0, 0.0)
     >>> lossy_winf([0, 1, 2, 100], [0, 1, 2, 3]).value, lossy_winf([0, 1, 2, 100], [0, 1, 2, 3], gamma="1/4").value
     (97.0, 0.0)
     """
@@ -78,7 +97,8 @@ def lossy_w1(p: Any, q: Any, theta: Number = 0, metric: MetricLike = None) -> Tr
     Parameters
     ----------
     p, q
-        Distributions: a Histogram, an array of samples (n, or n×d) or :class:`Weighted` points.
+        Distributions: a Histogram, an array of samples (n, or n×d), a mapping from points to their masses, a
+        Distribution, or :class:`Weighted` points.
     theta
         Fraction of the mass that may be ignored, in [0, 1]; taken exactly.
     metric
@@ -191,3 +211,188 @@ def _labels(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArra
         number: dict[Any, int] = {}
         label = np.array([number.setdefault(point, len(number)) for point in (*x.tolist(), *y.tolist())])
     return label[: len(x)], label[len(x) :]
+
+
+MetricLike: TypeAlias = str | Callable[[Any, Any], float] | NDArray[Any] | None
+
+_ON_THE_LINE = (None, "euclidean", "cityblock", "chebyshev")  # in one dimension all of these are |x − y|
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Problem:
+    """Two measures with the distances between their points: on a line, or by a metric."""
+
+    p: Measure
+    q: Measure
+    metric: MetricLike
+    line: tuple[NDArray[Any], NDArray[Any]] | None
+
+    def cost(self) -> NDArray[np.float64]:
+        """Return the matrix of distances between all pairs of points."""
+        if isinstance(self.metric, np.ndarray):
+            return np.ascontiguousarray(self.metric[np.ix_(self.p.points, self.q.points)], dtype=np.float64)
+        if self.line is not None:
+            _transport.check_pairs(len(self.p), len(self.q))
+            x, y = self.line
+            gaps: NDArray[np.float64] = np.abs(x[:, None] - y[None, :]).astype(np.float64)
+            return gaps
+        return _transport.cost_matrix(self.p, self.q, "euclidean" if self.metric is None else self.metric)
+
+    def plan(self, pieces: Pieces, total: int) -> Callable[[], Coupling]:
+        """Return a function that makes the coupling, over the points as they were passed."""
+        sides = None if isinstance(self.metric, np.ndarray) else lambda: (side(self.p, total), side(self.q, total))
+        return lambda: Coupling(self.p.given(pieces.sources), self.q.given(pieces.targets), pieces.masses, total, sides)
+
+
+def side(measure: Measure, total: int) -> Side:
+    """A distribution with masses that sum to ``total``, as a coupling completes itself by it."""
+    points = list(measure.points) if measure.points.ndim == 2 else measure.points.tolist()
+    masses = [1] * len(points) if measure.masses is None else measure.masses.tolist()
+    factor = total // measure.total
+    return Side(points, [mass * factor for mass in masses], measure.given(np.arange(len(points))).tolist())
+
+
+def make_problem(
+    p: Any, q: Any, metric: MetricLike, *, names: tuple[str, str] = ("p", "q"), distances: bool = True
+) -> Problem:
+    """Check two measures and a metric; with ``distances`` False, points only need to be comparable."""
+    metric = plain_scalar(metric)  # type: ignore[assignment]
+    if not (metric is None or isinstance(metric, str | np.ndarray) or callable(metric)):
+        raise InputError("metric", _transport.METRIC, given=safe_repr(metric))
+    if isinstance(metric, np.ndarray):
+        if metric.ndim != 2 or metric.dtype.kind not in "biuf":
+            raise InputError(
+                "metric",
+                "must be a two-dimensional array of numbers where it is an array",
+                remedy=(
+                    "Give it one row per point of ",
+                    P(names[0]),
+                    " and one column per point of ",
+                    P(names[1]),
+                    ".",
+                ),
+            )
+        costs = checked_costs(metric.astype(np.float64))
+        first, second = (read_weights(name, z, size) for name, z, size in zip(names, (p, q), costs.shape, strict=True))
+        return Problem(first, second, costs, None)
+    first, second = read(names[0], p), read(names[1], q)
+    shapes = [points.shape[1] if points.ndim == 2 else 1 for points in (first.points, second.points)]
+    if shapes[0] != shapes[1]:
+        raise InputError(
+            names[0],
+            ("and ", P(names[1]), " must have points of the same dimension"),
+            given=f"{shapes[0]} and {shapes[1]} coordinates",
+        )
+    if are_dates(first.points) != are_dates(second.points):
+        raise InputError(
+            names[0],
+            ("and ", P(names[1]), " must both contain dates or both contain numbers"),
+            remedy="There is no distance between a date and a number.",
+        )
+    on_line = distances and shapes[0] == 1 and not callable(metric) and metric in _ON_THE_LINE
+    line = line_coordinates(first.points, second.points, names) if on_line else None
+    return Problem(first, second, metric, line)
+
+
+def ordered(line: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the points in ascending order, and the permutation that sorts them."""
+    order = np.argsort(line, kind="stable")
+    return line[order], order
+
+
+@dataclass(frozen=True, slots=True)
+class Farthest:
+    """A Hausdorff distance and a point that attains it.
+
+    Parameters
+    ----------
+    value
+        The distance.
+    side
+        The set that contains the farthest point: "a" or "b".
+    index
+        Index of that point in its set.
+    nearest
+        Index of the nearest point in the other set.
+
+    Examples
+    --------
+    >>> hausdorff([0, 10], [0, 5, 10])
+    Farthest(value=5.0, side='b', index=1, nearest=1)
+    """
+
+    value: float
+    side: Literal["a", "b"]
+    index: int
+    nearest: int
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def hausdorff(a: Any, b: Any, metric: MetricLike = None) -> Farthest:
+    """Compute the Hausdorff distance: the largest distance from a point of either set to the other set.
+
+    Weights are ignored, except that points of weight 0 do not count.
+
+    Parameters
+    ----------
+    a, b
+        Sets of points: a Histogram, an array (n, or n×d) or :class:`~flexdp.distances.Weighted` points.
+    metric
+        As for :func:`~flexdp.distances.lossy_winf`.
+
+    Returns
+    -------
+    Farthest
+        The distance and a point that attains it.
+
+    Examples
+    --------
+    >>> hausdorff([0, 10], [0, 5, 10]).value
+    5.0
+    """
+    problem = make_problem(a, b, metric, names=("a", "b"))
+    if problem.line is not None:
+        x, y = problem.line
+        ways = (_nearest(x, y), _nearest(y, x))
+    else:
+        cost = problem.cost()
+        ways = tuple((c.argmin(axis=1), c.min(axis=1)) for c in (cost, cost.T))  # type: ignore[assignment]
+    found = []
+    for side, (close_to, gaps), own, other in zip(
+        ("a", "b"), ways, (problem.p, problem.q), (problem.q, problem.p), strict=True
+    ):
+        worst = int(np.argmax(gaps))
+        place, close = own.given(np.array([worst])), other.given(np.array([close_to[worst]]))
+        found.append(Farthest(float(gaps[worst]), side, int(place[0]), int(close[0])))  # type: ignore[arg-type]
+    return max(found, key=float)
+
+
+def _nearest(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Find the nearest point of y on the line for each point of x, and its distance."""
+    y, order = ordered(y)
+    index, gap = nearest(y, x)
+    return order[index], gap
+
+
+class Hausdorff(Metric):
+    """Hausdorff distance between finite sets of numbers, dates or points.
+
+    Examples
+    --------
+    >>> Hausdorff()((0, 10), {0, 5, 10})
+    5.0
+    """
+
+    @property
+    def name(self) -> str:
+        """Name in guarantees and messages."""
+        return "Hausdorff"
+
+    def _between(self, a: Any, b: Any) -> float:
+        return hausdorff(_listed(a), _listed(b)).value
+
+
+def _listed(points: Any) -> list[Any]:
+    return sorted(tuple(each) if isinstance(each, list | np.ndarray) else each for each in points)

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.extras import extra
 from flexdp._core.text import thousands
-from flexdp.distances.axioms import check_axioms, labels_of, sample
-from flexdp.distances.ground import called, checked_costs
+from flexdp.distances.axioms import called, check_sample, checked_costs
 from flexdp.distances.inputs import Measure, line_coordinates
 from flexdp.distances.line import Pieces
 from flexdp.errors import InputError, P
@@ -27,7 +26,6 @@ __all__ = ["METRIC", "Edges", "Threshold", "cheapest", "check_pairs", "cost_matr
 _USE = "a distance in several dimensions or with a metric"
 METRIC = "must be a name, a function of two points or a two-dimensional array of distances"
 _METRICS = ("euclidean", "cityblock", "chebyshev")
-_MOST_CHECKED = 60  # points on which the axioms of another metric are checked
 _LARGEST_FLOW = 2**31 - 1  # scipy's maximum flow uses 32-bit integers, which wrap
 _MOST_PAIRS = 50_000_000  # entries of a cost matrix
 _MOST_VARIABLES = 4_000_000  # variables of a linear program
@@ -56,14 +54,12 @@ def cost_matrix(p: Measure, q: Measure, metric: Any) -> NDArray[np.float64]:
     cost = checked_costs(_named(x, y, metric))
     if metric not in _METRICS:  # some of scipy's are none
         both = np.concatenate((x, y))
-        places = sample(len(both), _MOST_CHECKED)
-        labels = labels_of("p", len(x), quoted=False), labels_of("q", len(y), quoted=False)
-        check_axioms(
+        check_sample(
             "metric",
-            _named(both[places], both[places], metric),
-            lambda k: labels[0](places[k]) if places[k] < len(x) else labels[1](places[k] - len(x)),
+            lambda places, _: _named(both[places], both[places], metric),
+            (len(x), len(y)),
+            ("p", "q"),
             symmetric=True,
-            infinite=False,
         )
     return cost
 

@@ -44,7 +44,9 @@ class AccuracyCurve:
     lower
         What the smallest β is at least; equal to ``beta`` where the attainable values are known.
     how
-        How bounds were found; see :class:`ErrorBounds`.
+        How bounds were found, as a sentence; empty where β is exact.
+    errors
+        The errors for each α, unless the statistic is randomised.
 
     Examples
     --------

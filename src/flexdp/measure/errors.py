@@ -24,7 +24,18 @@ __all__ = ["ChanceBounds", "Errors"]
 
 
 class ChanceBounds(NamedTuple):
-    """An interval that contains a chance, at some confidence."""
+    """An interval that contains a chance, with some confidence.
+
+    Parameters
+    ----------
+    lower, upper
+        Its ends, rounded outwards.
+
+    Examples
+    --------
+    >>> ChanceBounds(0.1, 0.2).upper
+    0.2
+    """
 
     lower: float
     upper: float

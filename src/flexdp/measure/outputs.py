@@ -18,7 +18,7 @@ from flexdp._core.keys import object_keys
 from flexdp._core.nearest import nearest
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.distances import Weighted, hausdorff
-from flexdp.distances.laws import law_given
+from flexdp.distances.inputs import law_given
 from flexdp.distribution import REFUSED, Law, Whole
 from flexdp.errors import InputError, P
 from flexdp.statistics import Support

@@ -12,12 +12,11 @@ from typing import Any
 from flexdp._core.domains import elements, instance
 from flexdp._core.exact import Number, float_up, said
 from flexdp._core.text import safe_repr
-from flexdp.calculus.computed import value_text
-from flexdp.calculus.finite import bound_given, distortion_sensitivity, metric_sensitivity
-from flexdp.calculus.finite_error import error_sensitivity
-from flexdp.calculus.laws import Outputs, point_text, points_given
+from flexdp.calculus.finite import bound_given, distortion_sensitivity, metric_sensitivity, value_text
 from flexdp.calculus.preserving import preserves_neighbours
 from flexdp.calculus.sensitivities import ErrorSensitivity
+from flexdp.calculus.spaces import Outputs, point_text, points_given
+from flexdp.calculus.tau import error_sensitivity
 from flexdp.distances.axioms import Amount, amount
 from flexdp.distortions import Drop, Move
 from flexdp.errors import InputError, P

@@ -29,8 +29,7 @@ from flexdp.statistics.attainable import (
     supports,
 )
 from flexdp.statistics.base import BuiltIn, jump, nonempty, running, to_python
-from flexdp.statistics.listed_errors import listed_errors
-from flexdp.statistics.support_errors import support_errors
+from flexdp.statistics.set_errors import listed_errors, support_errors
 
 __all__ = ["Count", "CountAbove", "Distinct", "MaxAtLeast", "Mode", "Support", "Top"]
 

@@ -13,8 +13,16 @@ from flexdp._core.exact import Number, exact_text, number_text
 from flexdp._core.fields import Exact, Taken, param, whole
 from flexdp._core.text import ordinal
 from flexdp.histogram import Histogram
-from flexdp.statistics.attainable import Attainable, Reachable, at_quantile, at_range
-from flexdp.statistics.attainable_pairs import at_interpolated, at_kth_largest, at_midpoint, at_quartiles
+from flexdp.statistics.attainable import (
+    Attainable,
+    Reachable,
+    at_interpolated,
+    at_kth_largest,
+    at_midpoint,
+    at_quantile,
+    at_quartiles,
+    at_range,
+)
 from flexdp.statistics.base import nonempty, numbers, running, to_python
 
 __all__ = ["IQR", "InterpolatedQuantile", "KthLargest", "Max", "Median", "MidpointMedian", "Min", "Quantile", "Range"]
