@@ -15,9 +15,9 @@ from flexdp.version import __version__
 if TYPE_CHECKING:
     from flexdp._release.answers import Answer
     from flexdp._release.api import query, release
+    from flexdp._release.dataset import Column, Dataset
     from flexdp._release.promises import Certificate
     from flexdp._release.published import Release
-    from flexdp._release.session import Session
     from flexdp._release.several import Releases
     from flexdp._release.summary import summary
     from flexdp.accounting import Ledger, compose, privacy_curve
@@ -45,7 +45,9 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "Check",
+    "Column",
     "DataError",
+    "Dataset",
     "FlexdpError",
     "Histogram",
     "InputError",
@@ -56,7 +58,6 @@ __all__ = [
     "ReadingWarning",
     "Release",
     "Releases",
-    "Session",
     "UnavailableError",
     "__version__",
     "check",
@@ -90,7 +91,8 @@ _NAMES = {  # where each public name is defined; loaded on first use, so that im
     "ReadingWarning": "errors",
     "Release": "_release.published",
     "Releases": "_release.several",
-    "Session": "_release.session",
+    "Column": "_release.dataset",
+    "Dataset": "_release.dataset",
     "UnavailableError": "errors",
     "check": "tables.check",
     "compose": "accounting",

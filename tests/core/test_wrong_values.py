@@ -237,7 +237,8 @@ def budgets(folder: Path) -> dict[str, Call]:
     ledger, losses = book(folder), accounting.privacy_curve([DROPS])
     receipt, names = ledger.charge("a", PRIVACY), (f"d{number}" for number in range(10**6))
     charge = {"dataset": "a", "privacy": PRIVACY, "unit": "record", "request": "r", "details": {"a": 1}}
-    session = flexdp.Session([1.0] * 90, ledger=ledger, dataset="a")
+    declared: dict[str, Any] = {"unit": "record", "columns": {"x": "number"}, "name": "a", "ledger": ledger}
+    data = flexdp.Dataset({"x": [1.0] * 90}, **declared)
     return {
         "compose": Call(flexdp.compose, {"releases": [WHOLE, DROPS, PRIVACY], "delta": 1e-5}),
         "privacy_curve": Call(flexdp.privacy_curve, {"releases": [EACH]}),
@@ -258,8 +259,11 @@ def budgets(folder: Path) -> dict[str, Call]:
         "Ledger.history": Call(ledger.history, {"dataset": "a"}),
         "Ledger.verify": Call(ledger.verify, {"receipts": [receipt]}),
         "Receipt.parse": Call(accounting.Receipt.parse, {"given": str(receipt)}),
-        "Session": Call(flexdp.Session, {"source": [1.0] * 90, "ledger": ledger, "dataset": "a"}),
-        "Session.release": Call(session.release, {"column": None, **RIGHT, "fresh": False, "width": 1}),
+        "Column": Call(flexdp.Column, {"kind": "integer", "derive": "a + b"}),
+        "Dataset": Call(flexdp.Dataset, {"source": {"x": [1.0] * 90}, **declared}),
+        "Dataset.release": Call(data.release, {"column": "x", **RIGHT, "fresh": False, "width": 1}),
+        "Dataset.query": Call(data.query, {"column": "x", "width": 1}),
+        "Dataset.check": Call(data.check, {"column": "x"}),
     }
 
 

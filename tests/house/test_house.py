@@ -71,9 +71,10 @@ def imports(path: Path) -> frozenset[str]:
 
 def test_exported_names_are_pinned() -> None:
     assert sorted(flexdp.__all__) == [
-        "Accuracy", "Answer", "BudgetError", "Certificate", "CertificateError", "Check", "DataError", "FlexdpError",
+        "Accuracy", "Answer", "BudgetError", "Certificate", "CertificateError", "Check", "Column", "DataError",
+        "Dataset", "FlexdpError",
         "Histogram", "InputError", "Ledger", "LedgerError", "Privacy", "PrivacyWarning", "ReadingWarning", "Release",
-        "Releases", "Session", "UnavailableError", "__version__", "check", "compose", "distortion_sensitivity",
+        "Releases", "UnavailableError", "__version__", "check", "compose", "distortion_sensitivity",
         "error_sensitivity", "metric_sensitivity", "plan", "preserves_neighbours", "privacy_curve", "query", "release",
         "summary",
     ]  # fmt: skip

@@ -18,8 +18,9 @@ from _support.command import flexdp as command
 from _support.pages import DOCS, ROOT, Block, blocks, run
 
 HERE = (  # pages whose blocks run here, each page in one namespace and in a folder with the flights
-    "audit", "automatic-buckets", "choose-epsilon", "counts-per-unknown-key", "definitions", "files", "filters",
-    "index", "per-person", "publish-a-maximum", "sharp-answers", "tutorial", "verify-a-release", "what-is-epsilon",
+    "audit", "automatic-buckets", "choose-epsilon", "counts-per-unknown-key", "datasets", "definitions", "files",
+    "filters", "index", "per-person", "publish-a-maximum", "sharp-answers", "tutorial", "verify-a-release",
+    "what-is-epsilon",
 )  # fmt: skip
 ELSEWHERE = {  # pages whose blocks other tests run
     "adding-an-engine": "engines/test_adding_an_engine.py",

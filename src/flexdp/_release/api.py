@@ -234,10 +234,23 @@ def _prepared(source: Any, column: Any, check: Check | None, *, separately: obje
             remedy=("Give ", P("width"), ", or leave ", P("separately"), " out."),
         )
     each = {key: per_column(key, options[key], names) for key in _BUCKETS if key in options} | {"exact": alone}
-    own = [{**options, **{key: values[place] for key, values in each.items()}} for place in range(len(names))]
+    own = [
+        {**options, **{key: values[place] for key, values in each.items()}, **_derived_for(name, names, options)}
+        for place, name in enumerate(names)
+    ]
     questions = [prepare_one(table, name, one, given) for name, one in zip(names, own, strict=True)]
     zoned = {axis.column.name for question in questions for axis in question.counting.values if axis.zone is not None}
     if zoned and options.get("where") is not None:  # one filter for all columns
         questions = [prepare_one(table, name, one, given, zoned) for name, one in zip(names, own, strict=True)]
     refuse_unused(given, questions)
     return Request(questions=tuple(questions), separately=True)
+
+
+def _derived_for(name: Any, names: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The derived columns that the release of one column may use: others that are released are not among them."""
+    derive, where = options.get("derive"), options.get("where")
+    if not isinstance(derive, Mapping):
+        return {}
+    tested = where if isinstance(where, str) else ""
+    kept = {key: text for key, text in derive.items() if key == name or key not in names or str(key) in tested}
+    return {"derive": kept or None}

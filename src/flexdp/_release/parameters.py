@@ -28,9 +28,25 @@ from flexdp.errors import InputError, P
 from flexdp.statistics import Statistic
 
 __all__ = [
-    "BucketOptions", "Options", "OutputOptions", "PaidOptions", "Param", "Parameter", "PayingOptions", "PrivacyOptions",
-    "PublishOptions", "ReadingOptions", "defaults", "parameters", "refuse_clashes", "refuse_unknown", "spelled_out",
-]  # fmt: skip
+    "BucketOptions",
+    "DatasetOptions",
+    "FileOptions",
+    "Options",
+    "OutputOptions",
+    "PaidOptions",
+    "Param",
+    "Parameter",
+    "PayingOptions",
+    "PrivacyOptions",
+    "PublishOptions",
+    "ReadingOptions",
+    "UnitOptions",
+    "defaults",
+    "parameters",
+    "refuse_clashes",
+    "refuse_unknown",
+    "spelled_out",
+]
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -181,9 +197,7 @@ class BucketOptions(TypedDict, total=False):
     ]
 
 
-class PrivacyOptions(TypedDict, total=False):
-    """Whom the release protects."""
-
+class _UnitColumn(TypedDict, total=False):
     unit: Annotated[
         str | None,
         Param(
@@ -192,6 +206,11 @@ class PrivacyOptions(TypedDict, total=False):
             shown="COLUMN",
         ),
     ]
+
+
+class UnitOptions(TypedDict, total=False):
+    """How much of a privacy unit counts."""
+
     unit_kind: Annotated[
         Literal["text", "integer", "date"] | None,
         Param(
@@ -223,9 +242,11 @@ class PrivacyOptions(TypedDict, total=False):
     ]
 
 
-class ReadingOptions(TypedDict, total=False):
-    """How a table is read."""
+class PrivacyOptions(_UnitColumn, UnitOptions, total=False):
+    """Whom the release protects."""
 
+
+class _KindOfColumn(TypedDict, total=False):
     kind: Annotated[
         PerColumn[Kind],
         Param(
@@ -234,6 +255,11 @@ class ReadingOptions(TypedDict, total=False):
             shown="K",
         ),
     ]
+
+
+class FileOptions(TypedDict, total=False):
+    """How cells are written, and where they are."""
+
     zone: Annotated[str | None, Param(help="Time zone of datetimes with an offset, e.g. Europe/Berlin.", shown="Z")]
     engine: Annotated[
         Literal["postgres", "mariadb", "sqlite", "duckdb", "clickhouse"] | None,
@@ -280,6 +306,10 @@ class ReadingOptions(TypedDict, total=False):
     ]
 
 
+class ReadingOptions(_KindOfColumn, FileOptions, total=False):
+    """How a table is read."""
+
+
 class OutputOptions(TypedDict, total=False):
     """What the publisher declares. It is believed, and changes no number."""
 
@@ -317,6 +347,10 @@ class PayingOptions(TypedDict, total=False):
 
 class Options(PublishOptions, BucketOptions, PrivacyOptions, ReadingOptions, OutputOptions, total=False):
     """All that a release, a query and a summary take beside source and budget."""
+
+
+class DatasetOptions(UnitOptions, FileOptions, OutputOptions, total=False):
+    """What a data set declares once for all its releases."""
 
 
 class PaidOptions(Options, PayingOptions, total=False):

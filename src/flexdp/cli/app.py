@@ -13,6 +13,7 @@ __all__ = ["cli"]
 _COMMANDS = (
     "release",
     "summary",
+    "init",
     "check",
     "query",
     "report",

@@ -120,6 +120,7 @@ def release(
     trials: str | None,
     confidence: str,
     as_json: bool,
+    config: str | None,  # noqa: ARG001  (test data is no declared data set)
     **options: Any,
 ) -> int:
     """Audit a release of columns: OTHER and FILE are two tables of test data that differ by one record, or one unit.

@@ -11,7 +11,7 @@ import click
 from flexdp._core.text import visible
 from flexdp._release.parameters import ReadingOptions
 from flexdp.cli.errors import Run
-from flexdp.cli.options import AS_JSON, FILE, IN_DATABASE, PanelCommand, options_of, source_of
+from flexdp.cli.options import AS_JSON, CONFIG, FILE, IN_DATABASE, PanelCommand, declared_dataset, options_of, source_of
 from flexdp.cli.output import between_words, still_reading
 from flexdp.cli.wording import speller
 from flexdp.errors import InputError
@@ -31,11 +31,20 @@ _OF_FILES = ("format", "delimiter", "encoding", "sheet")
     help="List names and types of the declared columns only, and read no record: may be shown to anybody.",
 )
 @IN_DATABASE
+@CONFIG
 @options_of(ReadingOptions)
 @AS_JSON
 @click.pass_obj
 def check(
-    run: Run, /, source: str, column: tuple[str, ...], declared: bool, as_json: bool, table: str | None, **options: Any
+    run: Run,
+    /,
+    source: str,
+    column: tuple[str, ...],
+    declared: bool,
+    as_json: bool,
+    table: str | None,
+    config: str | None,
+    **options: Any,
 ) -> int:
     """Count the cells of FILE that a release would read and would not, by reason. NOT private: for its custodian only.
 
@@ -43,7 +52,8 @@ def check(
     """
     from flexdp.tables.check import check as checked
 
-    place = source_of(source, table)
+    dataset = None if table is not None else declared_dataset(source, config)
+    place = source_of(source, table) if dataset is None else dataset.source
     if declared:
         if column:
             raise InputError("columns", "lists all columns", remedy="Name none.")
@@ -52,7 +62,7 @@ def check(
     known = click.get_current_context().command.params
     run.spell = speller([*known, click.Option(["--where"]), click.Option(["--derive"])])  # remedies of a release
     with still_reading():
-        found = checked(place, list(column) or None, **options)
+        found = checked(place, list(column) or None, **options) if dataset is None else dataset.check(column or None)
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
     else:

@@ -8,6 +8,7 @@ __all__ = ["EXAMPLES", "with_examples"]
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "demo": ("flexdp demo", "flexdp demo --epsilon 0.1", "flexdp demo --save flights.parquet"),
+    "init": ("flexdp init flights.parquet --name flights --unit record",),
     "check": (
         "flexdp check flights.parquet --columns",
         "flexdp check flights.parquet departure_delay --kind integer",

@@ -14,27 +14,34 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from flexdp._core.text import safe_repr
 from flexdp._release.parameters import (
     BucketOptions,
+    FileOptions,
     OutputOptions,
     Parameter,
     PayingOptions,
     PrivacyOptions,
     PublishOptions,
     ReadingOptions,
+    UnitOptions,
+    defaults,
     parameters,
 )
 from flexdp.buckets.base import Kind
 from flexdp.errors import InputError, P
 
+if TYPE_CHECKING:
+    from flexdp._release.dataset import Dataset
+
 __all__ = [
     "AS_JSON",
     "COLUMNS",
+    "CONFIG",
     "FILE",
     "IN_DATABASE",
     "LISTED",
@@ -45,6 +52,7 @@ __all__ = [
     "bounds_pair",
     "columns_given",
     "comma_separated",
+    "declared_dataset",
     "group_options",
     "options_of",
     "output_option",
@@ -59,9 +67,11 @@ _PANELS = ("What to publish", "Privacy", "Buckets", "Reading", "Output", "Other 
 _PANEL_OF = {
     PublishOptions: "What to publish",
     PrivacyOptions: "Privacy",
+    UnitOptions: "Privacy",
     PayingOptions: "Privacy",
     BucketOptions: "Buckets",
     ReadingOptions: "Reading",
+    FileOptions: "Reading",
     OutputOptions: "Output",
 }
 _TIME = r"\s*(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?)\s*"
@@ -264,6 +274,13 @@ AS_JSON: Callable[[Any], Any] = click.option(
     "--json", "as_json", is_flag=True, cls=PanelOption, panel="Output", help="Print as JSON."
 )
 FILE: Callable[[Any], Any] = click.argument("source", metavar="FILE")
+CONFIG: Callable[[Any], Any] = click.option(
+    "--config",
+    metavar="FILE",
+    cls=PanelOption,
+    panel="Reading",
+    help="File that declares data sets; default: the nearest flexdp.toml. FILE may be the name of one.",
+)
 COLUMNS: Callable[[Any], Any] = click.argument("columns", metavar="[COLUMN[=KIND]]...", nargs=-1)
 IN_DATABASE: Callable[[Any], Any] = click.option(
     "--table",
@@ -291,6 +308,7 @@ REQUEST: Callable[[Any], Any] = all_of(
         LISTED,
         options_of(PublishOptions, PrivacyOptions, BucketOptions),
         IN_DATABASE,
+        CONFIG,
         options_of(ReadingOptions),
         AS_JSON,
     ]
@@ -300,6 +318,14 @@ REQUEST: Callable[[Any], Any] = all_of(
 def output_option(text: str) -> Callable[[Any], Any]:
     """Return the option that names the file to write."""
     return click.option("--output", "-o", metavar="FILE", cls=PanelOption, panel="Output", help=text)
+
+
+def declared_dataset(file: str, config: str | None) -> Dataset | None:
+    """Return the data set that is declared by this name; None where it is a file or an address."""
+    from flexdp._release.config import config_file, dataset_in
+
+    place = config_file(config)
+    return None if place is None else dataset_in(place, file)
 
 
 def source_of(file: str, table: str | None) -> Any:
@@ -333,13 +359,18 @@ def columns_given(columns: tuple[str, ...]) -> dict[str, str | None]:
     return found
 
 
-def prepared(source: str, columns: tuple[str, ...], table: str | None, **options: Any) -> Any:
+def prepared(
+    source: str, columns: tuple[str, ...], table: str | None, *, dataset: Dataset | None = None, **options: Any
+) -> Any:
     """Check everything that was asked against what the table declares, and return the request.
+
+    What a declared data set says holds where nothing else is given.
 
     One column is one release, and so are the points of several that are published ``together``. Otherwise each column
     has a release of its own, all columns where none is named.
     """
     from flexdp._release.api import prepare
+    from flexdp._release.dataset import columns_of_summary, options_for
     from flexdp._release.summary import prepare_summary
 
     together, skip = options.pop("together", False), options.pop("skip", ())
@@ -352,13 +383,25 @@ def prepared(source: str, columns: tuple[str, ...], table: str | None, **options
     if together and len(named) < 2:
         raise InputError("together", "needs several columns", remedy="Name them after the file.")
     _refuse_file(options.get("exact"), named)
-    place = source_of(source, table)
+    if dataset is None:
+        place = source_of(source, table)
+    else:
+        place, options = dataset.source, options_for(dataset, list(named) or None, _given(options))
+        if not named:
+            named = dict.fromkeys(columns_of_summary(dataset, options.get("by"), skip) or ())
+            options, skip = options_for(dataset, list(named) or None, options), () if named else skip
     try:
         if together or len(named) == 1:
             return prepare(place, list(named) if together else next(iter(named)), **options)
         return prepare_summary(place, list(named) or None, skip=list(skip) or None, **options)
     except InputError as refusal:
         raise _explained(refusal, columns) from None
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that were given: the command line passes all of them."""
+    known = defaults()
+    return {name: value for name, value in options.items() if value is not None and value != known.get(name)}
 
 
 def _refuse_file(exact: Any, named: Mapping[str, str | None]) -> None:

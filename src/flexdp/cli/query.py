@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flexdp.cli.options import REQUEST, PanelCommand, prepared
+from flexdp.cli.options import REQUEST, PanelCommand, declared_dataset, prepared
 
 __all__ = ["query"]
 
@@ -20,10 +20,17 @@ __all__ = ["query"]
     help="Show the query in another dialect: clickhouse, duckdb, mariadb, postgres, spark or sqlite.",
 )
 def query(
-    source: str, columns: tuple[str, ...], table: str | None, dialect: str | None, as_json: bool, **options: Any
+    source: str,
+    columns: tuple[str, ...],
+    table: str | None,
+    config: str | None,
+    dialect: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Show the SQL that a release of columns of FILE would run. Nothing is run and nothing is spent."""
-    request = prepared(source, columns, table, **options)
+    declared = None if table is not None else declared_dataset(source, config)
+    request = prepared(source, columns, table, dataset=declared, **options)
     text = request.query(dialect)
     own = getattr(getattr(request.questions[0].table, "dialect", None), "name", "duckdb")
     click.echo(json.dumps({"dialect": dialect or own, "sql": text}) if as_json else text)

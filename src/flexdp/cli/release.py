@@ -16,7 +16,17 @@ from flexdp._release.reading import encoding_cause, how_it_was_read
 from flexdp._release.stat_words import each_once
 from flexdp._release.weak import little_privacy
 from flexdp.cli.errors import NOTHING_SURVIVED, Run
-from flexdp.cli.options import REQUEST, PanelCommand, PanelOption, all_of, options_of, output_option, prepared, shares
+from flexdp.cli.options import (
+    REQUEST,
+    PanelCommand,
+    PanelOption,
+    all_of,
+    declared_dataset,
+    options_of,
+    output_option,
+    prepared,
+    shares,
+)
 from flexdp.cli.output import (
     AtomicFile,
     all_answers,
@@ -108,13 +118,17 @@ def _released(
     ledger: str | None,
     dataset: str | None,
     fresh: bool,
+    config: str | None,
     **options: Any,
 ) -> int:
     from flexdp._release.charged import payer_of, run_paid
+    from flexdp._release.dataset import paying
     from flexdp._release.summary import shares_of
 
-    payer = payer_of(ledger, dataset, fresh)
-    request = prepared(source, columns, table, **options)
+    declared = None if table is not None else declared_dataset(source, config)
+    pays = {} if declared is None else paying(declared)
+    payer = payer_of(ledger or pays.get("ledger"), dataset or pays.get("dataset"), fresh)
+    request = prepared(source, columns, table, dataset=declared, **options)
     split = shares_of(request, split) if request.separately else split
     request = request.with_budget(epsilon, delta, certify=certify, split=split)
     work = partial(run_paid, request, payer, epsilon=epsilon, delta=delta, certify=certify, split=split)

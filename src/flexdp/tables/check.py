@@ -5,7 +5,7 @@ Nothing here reaches a release: a release reads the same cells by itself and say
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
@@ -19,7 +19,7 @@ from flexdp.tables.opening import open_table
 from flexdp.tables.source import Source
 from flexdp.tables.sql.check_query import READ, REASONS, Wanted
 
-__all__ = ["Check", "ColumnCheck", "check"]
+__all__ = ["INTERNAL", "Check", "ColumnCheck", "check"]
 
 INTERNAL = "INTERNAL: true counts of the records, not private. Do not publish them."
 _DATED, _HALF_DAYS = P("date_format", "%d.%m.%Y %H:%M"), P("date_format", "%m/%d/%Y %I:%M %p")
@@ -187,7 +187,7 @@ def check(
     source: Any,
     column: str | Sequence[str] | None = None,
     *,
-    kind: Kind | None = None,
+    kind: Kind | Mapping[str, Kind | None] | None = None,
     zone: str | None = None,
     format: str | None = None,  # noqa: A002
     delimiter: str | None = None,
@@ -212,7 +212,8 @@ def check(
     column
         The column, or a list of columns; all declared ones by default.
     kind
-        The kind that the cells are to be read as; by default the declared one, or numbers.
+        The kind that the cells are to be read as, one for all columns or by name; by default the declared one, or
+        numbers.
     zone
         The time zone, if datetimes are written with an offset.
     format, delimiter, encoding, sheet, decimal, thousands, currency, date_format, engine, rows_are_records
@@ -257,11 +258,14 @@ def check(
         rule = "is missing: the source declares no columns, and keys of JSON records are data"
         raise InputError("column", rule, remedy="Name the columns to check.")
     check_ways(ways, columns)
-    wanted = [_checked(each, kind, zone) for each in columns]
+    kinds: dict[str | None, object] = {each.name: kind for each in columns}
+    if isinstance(kind, Mapping):
+        kinds = {each.name: kind.get(each.name or "") for each in columns}
+    wanted = [_checked(each, kinds.get(each.name), zone) for each in columns]
     more = [
         (each, other)
         for each, _ in wanted
-        if each.undeclared and kind is None and zone is None
+        if each.undeclared and kinds.get(each.name) is None and zone is None
         for other in get_args(Kind)
         if table.reads(each, other)
     ]
