@@ -29,7 +29,7 @@ from flexdp._release.dataset import Column, Dataset
 from flexdp._release.parameters import DatasetOptions, parameters
 from flexdp.errors import InputError, spelled
 
-__all__ = ["NAME", "config_file", "dataset_in", "datasets_in"]
+__all__ = ["NAME", "config_file", "dataset_in", "datasets_in", "is_file"]
 
 NAME = "flexdp.toml"
 _OWN = ("source", "table", "unit", "columns", "ledger")
@@ -41,14 +41,22 @@ def config_file(path: object = None) -> Path | None:
     """Return the file of declarations: the one that is named, or the nearest from the current folder upwards."""
     if path is not None:
         found = Path(path_text("config", path))
-        if not found.is_file():
+        if not is_file(found):
             raise InputError("config", f": {safe_repr(str(path))} does not exist", remedy="Check the path.")
         return found
     try:
         here = Path.cwd()
     except OSError:  # a folder that is gone
         return None
-    return next((place for folder in (here, *here.parents) if (place := folder / NAME).is_file()), None)
+    return next((place for folder in (here, *here.parents) if is_file(place := folder / NAME)), None)
+
+
+def is_file(path: Path) -> bool:
+    """Return True if there is a file; an impossible name names none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def datasets_in(path: Path) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ import click
 
 from flexdp._core.files import write_whole
 from flexdp._core.text import plural, safe_repr, thousands, visible
-from flexdp._release.config import NAME, config_file, datasets_in
+from flexdp._release.config import NAME, config_file, datasets_in, is_file
 from flexdp._release.dataset import RECORD
 from flexdp._release.parameters import FileOptions, UnitOptions
 from flexdp.cli.errors import Run
@@ -59,7 +59,7 @@ def init(
     """
     run.kept = "nothing was written"
     place = Path(config) if config is not None else config_file() or Path(NAME)
-    if place.exists() and name in datasets_in(place):
+    if is_file(place) and name in datasets_in(place):
         raise InputError(
             "name", f": {safe_repr(place.name)} declares {safe_repr(name)} already", remedy="Choose another."
         )
@@ -81,7 +81,7 @@ def init(
         raise InputError("unit", f": no column named {safe_repr(unit)}", remedy="Check the spelling.")
     _print(found, kinds)
     lines = _declaration(place, source, table, name, unit, {**given, **style}, capped, kinds, style=style, yes=yes)
-    before = place.read_text("utf-8").rstrip("\n") + "\n\n" if place.exists() else ""
+    before = place.read_text("utf-8").rstrip("\n") + "\n\n" if is_file(place) else ""
     try:
         write_whole(place, before + "\n".join(lines) + "\n")
     except OSError:
