@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from flexdp._core.exact import to_double
 from flexdp._core.text import plural, thousands
@@ -88,12 +88,14 @@ class AskedAnswers(Design):
 
     asked: Wanted
     column: Exact
-    counts_in: ClassVar[str] = "with at most {}"
-    counted: ClassVar[str] = "value"
 
     @property
     def words(self) -> str:
         return f"{self.groups}; {self.heading}"
+
+    @property
+    def unit_words(self) -> str:
+        return f"one unit, with at most {plural(self.per_unit, 'value')}"
 
     @property
     def heading(self) -> str:

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from flexdp._core.exact import number_text, to_digits
-from flexdp._core.text import thousands
+from flexdp._core.text import plural, thousands
 from flexdp.errors import Phrase
 from flexdp.guarantees import Privacy, limit_text
 from flexdp.planning.groups import NO_GROUPS, Groups
@@ -39,8 +39,6 @@ class Design(ABC):
     records: int | None = None
     per_unit: int = 1
     groups: Groups = NO_GROUPS
-    counts_in: ClassVar[str] = "in at most {}"  # what a unit counts with
-    counted: ClassVar[str] = "bucket"
 
     @property
     @abstractmethod
@@ -83,6 +81,11 @@ class Design(ABC):
     @abstractmethod
     def document(self) -> dict[str, Any]:
         """Return what JSON tells of the design."""
+
+    @property
+    def unit_words(self) -> str:
+        """A unit that is protected, with what it counts in."""
+        return f"one unit, in at most {plural(self.per_unit, 'bucket')}"
 
     @property
     def records_of_group(self) -> int | None:

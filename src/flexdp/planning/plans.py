@@ -166,12 +166,10 @@ class Plan:
     @cached_property
     def larger(self) -> Fraction | None:
         """The smallest usual ε that leaves something, where the chosen one leaves nothing; None if there is none."""
-        larger = (step for step in USUAL if self.leaves_nothing and step > (self.epsilon or step))
-        return next((step for step in larger if self._leaves_something(step)), None)
-
-    def _leaves_something(self, epsilon: Fraction) -> bool:
-        rest = self.rest(epsilon)
-        return self.design.row(rest) is not None and not self.design.leaves_nothing(rest)
+        if self.epsilon is None or not self.leaves_nothing:
+            return None
+        larger = (row["epsilon"] for row in self.rows if row["epsilon"] > self.epsilon)
+        return next((step for step in larger if not self.design.leaves_nothing(self.rest(step))), None)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -199,8 +197,8 @@ class Plan:
         elif epsilon > LARGE_EPSILON and self.chosen is not None:
             cautions.append((
                 P("epsilon", plain_number(epsilon)), f" is above {LARGE_EPSILON} and gives little privacy protection: "
-                f"an observer who was 50% sure may become {sure_text(self.chosen['certainty'])}. Allow a larger loss "
-                "or wider buckets instead.",
+                f"an observer who was 50% sure may become {sure_text(self.chosen['certainty'])}."
+                f"{' Allow a larger loss or wider buckets instead.' if isinstance(self.design, GivenBuckets) else ''}",
             ))  # fmt: skip
         cautions += self._missed()
         cautions += self.design.warnings(self._rest, epsilon)
@@ -351,8 +349,7 @@ class Plan:
         """The setting in one sentence."""
         design, records = self.design, self.design.records
         about = "any number of records" if records is None else f"about {plural(records, 'record', thousands)}"
-        with_several = design.counts_in.format(plural(design.per_unit, design.counted))
-        unit = f"one unit, {with_several}" if self.by_unit else "one record"
+        unit = design.unit_words if self.by_unit else "one record"
         shared = "" if self.releases == 1 else f", shared by {self.releases} releases"
         report = "; 4% of ε tells how many units have more" if self.reported else ""
         delta = f"{upper_text(self.delta)}{_ORIGIN[self.delta_is]}" if self.delta else "0"
