@@ -454,6 +454,9 @@ def answers(folder: Path) -> dict[str, Call]:
                 "alone": True,
             },
         ),
+        "coupling_chart": Call(
+            report.coupling_chart, {"p": [0, 1], "q": [0, 2], "gamma": 0, "name": "w", "alone": True}
+        ),
         "noise_chart": Call(report.noise_chart, {"noise": noise.DropNoise(1, "1e-3"), "name": "n", "alone": True}),
         "pebbles": Call(
             report.pebbles,
@@ -795,10 +798,10 @@ def test_every_wrong_value_is_taken_or_refused_in_one_line(
 # Made by the library, not by users; or described in its docstring as a protocol.
 RESULTS = {
     "Answer", "Certificate", "Check", "Release", "Evidence", "Coupling", "Farthest", "Transport", "Distortion",
-    "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation", "ExactErrors",
-    "SmallestBeta", "Perturbed", "ErrorBounds",
-    "Cell", "Comparison", "Experiment", "Fixed", "Judgement", "Law", "PoissonBars", "Row", "Sampled", "Settings",
-    "StepNoise", "Steps", "Study", "WorstCase", "WorstCases", "Document", "Expected", "Plan", "Solved",
+    "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation",
+    "Compared", "ExactErrors", "SmallestBeta", "Perturbed", "ErrorBounds",
+    "Cell", "Comparison", "Experiment", "Fixed", "Judgement", "DataLaw", "PoissonBars", "Row", "Sampled",
+    "Settings", "StepNoise", "Steps", "Study", "Document", "Expected", "Plan", "Solved",
     "Metric", "Thinned", "Neighbours", "Division", "Account", "Calibration", "Entry", "LossDistribution", "Payment",
     "PrivacyCurve", "Receipt", "Stored", "Verdict", "Completed", "Computed", "DistortionCase", "ErrorCase",
     "MetricCase", "Preserved", "Checked", "Claim",

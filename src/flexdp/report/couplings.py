@@ -81,7 +81,8 @@ def coupling_chart(
     ('<svg', True, True)
     """
     name, alone = picture_name(name), flag("alone", alone)
-    found = lossy_winf(p, q, gamma, metric)
+    lost = GAMMA.check(gamma)
+    found = lossy_winf(p, q, lost, metric)
     coupling = found.coupling
     if coupling.sides is None:
         raise InputError("metric", "must not be a matrix of distances: the points are drawn")
@@ -103,7 +104,7 @@ def coupling_chart(
     ends = [[side.points[i] for i in order] for side, order in zip(sides, orders, strict=True)]
     far = [found.value > 0 and _distance(ends[0][i], ends[1][j], metric) >= found.value for i, j, _ in pieces]
     value = value_text(found.value)
-    told = f"W∞ = {value}" + (f" at γ = {number_text(GAMMA.check(gamma))}" if gamma else "")
+    told = f"W∞ = {value}" + (f" at γ = {number_text(lost)}" if lost else "")
     rest = f"; {number_text(found.left_p)} of the mass is left out" if found.left_p else ""
     body = [
         *_draw_bands(rows, pieces, far),
