@@ -16,7 +16,7 @@ from flexdp import Histogram, InputError
 from flexdp._core.confidence import lower_bound, upper_bound
 from flexdp.audit import audit, exact_delta
 from flexdp.audit.empirical import decide
-from flexdp.audit.outcomes import Table, tabulated
+from flexdp.audit.events import Table, tabulated
 from flexdp.mechanisms import Dropping
 
 

@@ -23,8 +23,7 @@ from flexdp._release import api, asking, automatic
 from flexdp._release.reading import warn_of_reading
 from flexdp.audit import Searched, door, search
 from flexdp.audit.door_tables import FORMS
-from flexdp.audit.step_losses import step_loss
-from flexdp.audit.watching import Watch, watched
+from flexdp.audit.steps import Watch, step_loss, watched
 from flexdp.mechanisms import Dropping, dropping
 from flexdp.noise import DropNoise
 from flexdp.sharp.automatic import DroppedBars

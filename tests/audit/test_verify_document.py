@@ -312,9 +312,9 @@ def test_a_missing_field_is_named() -> None:
 
 def test_parts_that_spend_more_than_is_stated_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """No document leads here, since the parts follow from the whole: a planted fault does."""
-    from flexdp.audit.document_budget import spent_by as real
+    from flexdp.audit.checks import spent_by as real
 
-    monkeypatch.setattr("flexdp.audit.document_checks.spent_by", lambda *given: [*real(*given), real(*given)[0]])
+    monkeypatch.setattr("flexdp.audit.checks.spent_by", lambda *given: [*real(*given), real(*given)[0]])
     (wrong,) = verify_document(text_of("certified")).failed
     assert wrong.name == "budget" and "more than is stated" in wrong.statement
 

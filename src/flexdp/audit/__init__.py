@@ -11,8 +11,7 @@ from __future__ import annotations
 from flexdp.audit.documents import CheckedDocument, DocumentCheck, verify_document
 from flexdp.audit.door import Finding, Searched, search
 from flexdp.audit.empirical import Audited, audit
-from flexdp.audit.exact import Event, ExactDelta, exact_delta
-from flexdp.audit.searching import Verified, neighbours, verify
+from flexdp.audit.exact import Event, ExactDelta, Verified, exact_delta, neighbours, verify
 
 __all__ = [
     "Audited",

@@ -10,7 +10,7 @@ from flexdp._core.documents import UnfitError, parse_json
 from flexdp._core.exact import number_text
 from flexdp._core.text import plural, safe_repr, visible
 from flexdp._release.json import SCHEMA, SCHEMA_OF_SEVERAL, upgraded
-from flexdp.audit.document_checks import checked
+from flexdp.audit.checks import checked
 from flexdp.calculus.privacy import total
 from flexdp.errors import InputError
 from flexdp.guarantees import Privacy

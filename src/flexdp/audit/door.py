@@ -31,8 +31,7 @@ from flexdp._release.api import query, release
 from flexdp._release.summary import summary
 from flexdp.audit.door_requests import Asked, asked, simpler
 from flexdp.audit.door_tables import FORMS, Form, Kinds, Row, calm_rows, kinds_of, odd_rows, picked
-from flexdp.audit.step_losses import step_loss
-from flexdp.audit.watching import Apart, Watch, watched
+from flexdp.audit.steps import Apart, Watch, step_loss, watched
 from flexdp.errors import FlexdpError, InputError
 from flexdp.simulation import Generator, stream
 

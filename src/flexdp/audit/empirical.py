@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +24,10 @@ from flexdp._core.confidence import lower_bound, upper_bound
 from flexdp._core.domains import CONFIDENCE, EPSILON, PURE_DELTA, function, integer
 from flexdp._core.exact import Number, number_text
 from flexdp._core.text import safe_repr, thousands
-from flexdp.audit.events import find_events
-from flexdp.audit.outcomes import Raised, Table, parts, tabulated
-from flexdp.audit.progress import Progress, progress_bar
+from flexdp.audit.events import Raised, Table, find_events, parts, tabulated
 from flexdp.errors import InputError
 
-__all__ = ["Audited", "audit", "decide"]
+__all__ = ["Audited", "Progress", "audit", "decide", "progress_bar"]
 
 _BLOCK = 1 << 16  # runs of a vectorised mechanism at a time
 _LEAST_TRIALS = 80
@@ -312,3 +312,22 @@ def _down(value: float) -> str:
         return f"{value:g}"
     scale = 10.0 ** (2 - math.floor(math.log10(value)))
     return f"{math.floor(value * scale) / scale:.3g}"
+
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+@contextmanager
+def progress_bar(given: Progress | None = None) -> Iterator[Progress]:
+    """Yield what is told how many of all runs are done: the caller's function, a bar on a terminal, or nothing."""
+    if given is not None or not sys.stderr.isatty():
+        yield given if given is not None else (lambda _done, _total: None)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Auditing", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

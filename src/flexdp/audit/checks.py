@@ -1,26 +1,39 @@
-"""The checks of one release in a document: each rebuilds or derives again what the document says."""
+"""The checks of one release in a document: each rebuilds or derives again what the document says.
+
+The costs of all parts are added up forwards, where the release divided its budget backwards; conditions and answers
+that the command line adds are derived again from the counts and outcomes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from flexdp._core.documents import Difference, UnfitError
-from flexdp._core.exact import number_text, upper_text
+from flexdp._core.documents import Difference, UnfitError, differences
+from flexdp._core.exact import json_value, number_text, upper_text
 from flexdp._core.text import is_short, plural, safe_repr, thousands
+from flexdp._release.answers import Answer
+from flexdp._release.answers_json import json_answer, question_of
+from flexdp._release.asked import Asked
+from flexdp._release.automatic import Auto
 from flexdp._release.capped import cap_proof
 from flexdp._release.documents import MALFORMED, fields_of, other_words
 from flexdp._release.published import Release
-from flexdp.audit.document_answers import wrong_words
-from flexdp.audit.document_budget import spent_by
+from flexdp._release.readable import Readable
+from flexdp.accounting.budget import Budget
+from flexdp.calculus.privacy import of_group, of_unit
 from flexdp.errors import CertificateError, InputError
-from flexdp.mechanisms.program import Draw
+from flexdp.guarantees import Privacy
+from flexdp.mechanisms.program import Draw, spent
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.exponential import Decay
 from flexdp.sharp.quantile import ExponentialQuantile
+from flexdp.version import __version__
 
-__all__ = ["Told", "checked"]
+__all__ = ["Spent", "Told", "checked", "spent_by", "wrong_words"]
 
 _PARTS = {"mechanism": "noise", "bars": "counts", "privacy": "budget", "asked": "answers", "auto": "buckets",
           "certified": "bound", "cap": "cap"}  # fmt: skip
@@ -283,3 +296,171 @@ _CHECKS: dict[str, Callable[[Rebuilt], Found]] = {
     "budget": _budget,
     "statements": _statements,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The cost of one part of a release, for one unit.
+
+    Parameters
+    ----------
+    name
+        The part, in words.
+    epsilon, delta
+        Its cost, rounded up.
+    """
+
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+
+
+def spent_by(release: Release, steps: Sequence[Sequence[Draw]]) -> list[Spent]:
+    """Return the cost of each part of a release, from the noise that was drawn and the number of buckets of a unit.
+
+    Parameters
+    ----------
+    release
+        The release.
+    steps
+        The private steps behind the asked answers, of each group.
+
+    Returns
+    -------
+    list of Spent
+        What adds up to the privacy of the release, or to less.
+    """
+    parts: list[Spent] = []
+    most, auto, asked = release.spec.max_buckets_per_unit, release.auto, release.asked
+    counted_once = auto is not None and asked is not None and auto.gave_five(asked)
+    if auto is not None and not counted_once:  # five answers instead of buckets begin with the same noisy count
+        parts.append(_choosing(auto))
+    if release.budget is not None:
+        parts += _counting(release.budget)
+    if asked is not None:
+        parts.append(_answers(asked, most, steps))
+    if release.caps:  # each unit is in one of the two numbers of a report
+        of_units = sum((cap.mechanism.epsilon for cap in release.caps), Fraction(0))
+        parts.append(Spent("units by the cap", of_units, Fraction(0)))
+    return parts
+
+
+def _privacy_of(noise: DropNoise) -> Privacy:
+    return Privacy(epsilon=noise.epsilon, delta=noise.delta)
+
+
+def _counting(budget: Budget) -> list[Spent]:
+    unit = of_unit(_privacy_of(budget.bars), budget.most)
+    parts = [Spent("counts", unit.epsilon, unit.delta)]
+    if budget.total is not None:
+        bound = of_group(_privacy_of(budget.total), budget.most)
+        parts.append(Spent("certified total", bound.epsilon, bound.delta))
+    return parts
+
+
+def _choosing(auto: Auto) -> Spent:
+    steps = (epsilon for step, epsilon in auto.epsilons.items() if step != "buckets")
+    return Spent("choice of buckets" if auto.chosen else "number of records", sum(steps, Fraction(0)), Fraction(0))
+
+
+def _answers(asked: Asked, most: int, steps: Sequence[Sequence[Draw]]) -> Spent:
+    """Each record lies in one group, so all groups cost as much as the dearest; listing them comes first."""
+    listing, delta = asked.budget.listing, Fraction(0)
+    dearest = Fraction(0) if listing is None else listing.epsilon
+    if listing is not None:
+        delta = of_group(_privacy_of(listing.noise), most).delta
+    for own in steps:
+        dearest = max(dearest, spent(step.cost for step in own))
+    return Spent("asked answers", most * dearest, delta)
+
+
+_MOST_WORDS = 200  # statistics that one document has answers to; each may take a pass over all counts
+
+
+def wrong_words(release: Release, content: dict[str, Any]) -> str:
+    """Return what is wrong with the conditions and answers of a document; nothing where all is right.
+
+    Parameters
+    ----------
+    release
+        The release that the document holds.
+    content
+        The document.
+
+    Returns
+    -------
+    str
+        A sentence, empty where they are what this version derives.
+    """
+    wrong = ""
+    if "conditions" in content and next(differences(content["conditions"], list(release.conditions)), None):
+        wrong = "The conditions are not those that follow from the description."
+    causes = content.get("likely_causes")
+    if causes is not None and next(differences(causes, list(release.likely_causes)), None):
+        wrong = "The likely causes are not those that follow from the description."
+    try:
+        if not wrong and not _as_reported(release, content.get("answers")):
+            wrong = _wrong_answer(release, content.get("answers", []))
+    except InputError as refusal:
+        wrong = f"An answer is stated that this release does not have: {refusal}"
+    except MALFORMED:
+        wrong = "The answers are not of the form that flexdp writes."
+    if wrong and content.get("flexdp") != __version__:
+        wrong += f" This is flexdp {__version__}; check the document with the version that it says wrote it."
+    return wrong
+
+
+def _as_reported(release: Release, answers: Any) -> bool:
+    """Return True if these are the answers of ``flexdp report --json``, which names them as a page does."""
+    if not isinstance(answers, list) or not answers:
+        return False
+    from flexdp.report.html.page import standard_answers
+
+    derived = [json_answer(answer.name, answer) for answer in standard_answers(release)]
+    return next(differences(answers, json.loads(json.dumps(derived))), None) is None
+
+
+def _wrong_answer(release: Release, answers: Any) -> str:
+    if not isinstance(answers, list):
+        return "The answers are not a list."
+    words = {each["stat"] for each in answers}
+    if len(words) > _MOST_WORDS:
+        return f"There are answers to more than {_MOST_WORDS} statistics."
+    questions = {word: _question(release, word) for word in words}
+    groups = _groups(release) if any("group" in each for each in answers) else {}
+    seen: set[tuple[str, str | None]] = set()
+    for place, each in enumerate(answers):
+        group = json.dumps(each["group"]) if "group" in each else None
+        if (each["stat"], group) in seen:
+            return f"The answer to {safe_repr(each['stat'])} comes twice."
+        seen.add((each["stat"], group))
+        readable: Readable = release if group is None else groups[group]()
+        derived = json_answer(each["stat"], questions[each["stat"]](readable))
+        derived |= {} if group is None else {"group": each["group"]}
+        other = next(differences(each, json.loads(json.dumps(derived)), f"answers[{place}]"), None)
+        if other is not None:
+            return f"{other.place} is not what follows from the release."
+    return ""
+
+
+def _question(release: Release, word: Any) -> Callable[[Readable], Answer]:
+    """The question behind the word of an answer, or behind the name under which a report shows it."""
+    spec, asked = release.spec, () if release.asked is None else release.asked.wanted.words
+    try:
+        return question_of(word, spec.kinds, points=len(spec.columns) > 1, asked=asked)
+    except InputError as refusal:
+        from flexdp.report.html.page import standard_answers
+
+        for answer in standard_answers(release):
+            if answer.name == word:
+                return lambda _, found=answer: found  # type: ignore[misc]
+        raise refusal from None
+
+
+def _groups(release: Release) -> dict[str, Callable[[], Readable]]:
+    """Each group, made on demand, by its values as JSON."""
+    found, single = release.by_group(), len(release.spec.by) == 1
+    return {
+        json.dumps(json_value([group] if single else list(group))): lambda group=group: found[group]  # type: ignore[misc]
+        for group in found
+    }
