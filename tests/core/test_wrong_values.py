@@ -726,7 +726,7 @@ def laboratory() -> dict[str, Call]:
         ),
         "exact_errors": Call(baselines.exact_errors, {**law, "alpha": 0.1}),
         "exact_law": Call(baselines.exact_law, law),
-        "Settings.checked": Call(experiments.Settings.checked, {**settings, "binning": "floor", "step_noise": None}),
+        "Settings": Call(experiments.Settings, {**settings, "binning": "floor", "step_noise": None}),
         "StepNoise.parse": Call(experiments.StepNoise.parse, {"text": "none"}),
         "choose_mechanisms": Call(experiments.choose_mechanisms, {"names": ["stlap"]}),
         "compare": Call(  # mechanisms, data and statistic are functions of a researcher, who gets a traceback
@@ -801,7 +801,7 @@ RESULTS = {
     "Witness", "Mechanism", "Space", "Statistic", "AccuracyCurve", "Measurable", "Baseline", "Citation",
     "Compared", "ExactErrors", "SmallestBeta", "Perturbed", "ErrorBounds",
     "Cell", "Comparison", "Experiment", "Fixed", "Judgement", "DataLaw", "PoissonBars", "Row", "Sampled",
-    "Settings", "StepNoise", "Steps", "Study", "Document", "Expected", "Plan", "Solved",
+    "StepNoise", "Steps", "Study", "Document", "Expected", "Plan", "Solved",
     "Metric", "Thinned", "Neighbours", "Division", "Account", "Calibration", "Entry", "LossDistribution", "Payment",
     "PrivacyCurve", "Receipt", "Stored", "Verdict", "Completed", "Computed", "DistortionCase", "ErrorCase",
     "MetricCase", "Preserved", "Checked", "Claim",

@@ -330,7 +330,7 @@ def test_a_plain_function_is_a_statistic() -> None:
 @pytest.mark.parametrize("distortion", ["drop", "move", "drop-move:1/100", DropMove("0.002")])
 def test_distortions_are_those_of_the_measure_module(distortion: Any) -> None:
     row, alpha = [90, 0, 9, 0, 0, 1], "0.02" if distortion != "move" else 2
-    made = Settings.checked(distortion=distortion, alpha=alpha).distortion
+    made = Settings(distortion=distortion, alpha=alpha).distortion
     histogram = Histogram(range(6), row)
     for statistic in (Max(), Median(), MaxAtLeast(8)):
         for answer in (0, 1.5, 5):

@@ -151,7 +151,7 @@ def test_the_columns_and_how_the_files_agree() -> None:
 )
 def test_settings_that_are_refused(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=told):
-        Settings.checked(**wrong)
+        Settings(**wrong)
 
 
 @pytest.mark.parametrize("wrong", ["", ",", [], "0", [-1], ["1", "x"], None])

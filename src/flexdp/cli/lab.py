@@ -272,7 +272,7 @@ def _read_settings(given: Mapping[str, Any], datasets: int, quick: bool) -> Sett
     from flexdp.experiments.study import Settings
 
     usual = _QUICK if quick else datasets
-    return Settings.checked(**{**given, "datasets": usual if given["datasets"] is None else given["datasets"]})
+    return Settings(**{**given, "datasets": usual if given["datasets"] is None else given["datasets"]})
 
 
 @contextmanager

@@ -224,7 +224,7 @@ def compare(
     if averaged:
         laws = average(laws)
     (first, *_) = laws.values()
-    settings = Settings.checked(
+    settings = Settings(
         seed=seed,
         runs=runs,
         datasets=count_data_sets(first) if datasets is None else datasets,

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import product
 from typing import Any, NamedTuple, Protocol, get_args
 
@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexdp._core.domains import ALPHA as ALPHA_RANGE
-from flexdp._core.domains import EPSILON, GAMMA, SMALL_DELTA, Domain, choice, elements, integer
+from flexdp._core.domains import EPSILON, GAMMA, SMALL_DELTA, choice, elements
 from flexdp._core.exact import Number, number_text, value_text
+from flexdp._core.fields import Exact, MaybeExact, Taken, Value, maybe, param, whole
 from flexdp._core.nearest import nearest
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp.baselines import attainable_places
@@ -77,9 +78,34 @@ Values = NDArray[np.float64]
 # Settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+def _word_of(words: Any) -> Any:
+    return partial(choice, known=get_args(words))
+
+
+def _read_step_noise(_name: str, given: object) -> StepNoise | None:
+    text = plain_scalar(given)
+    return None if text is None or (isinstance(text, str) and text == "default") else _as_noise(text)
+
+
+def _as_noise(given: object) -> StepNoise:
+    return given if isinstance(given, StepNoise) else StepNoise.parse(given)
+
+
+def _read_distortion(name: str, given: object) -> Distortion:
+    if isinstance(given, Drop | Move | DropMove):
+        return given
+    word, _, eta = given.partition(":") if isinstance(given, str) else ("", "", "")
+    if word == "drop-move" and eta:
+        return DropMove(eta)
+    if word in ("drop", "move") and given == word:
+        return Drop() if word == "drop" else Move()
+    raise InputError(name, "must be drop, move or drop-move:ETA", given=safe_repr(given))
+
+
+class Settings(Value):
     """Settings of a study, which together with its experiments, mechanisms and ε determine every number.
+
+    Numbers may be given as texts; they are kept exactly.
 
     Parameters
     ----------
@@ -94,7 +120,8 @@ class Settings:
     alpha
         Largest distortion that flexible errors allow, by default a fraction of the records.
     distortion
-        Measure of α: ``Drop()``, ``Move()`` or ``DropMove(eta)``; records move by numbers of buckets.
+        Measure of α: ``Drop()``, ``Move()`` or ``DropMove(eta)``, or "drop", "move" or "drop-move:ETA"; records move by
+        numbers of buckets.
     gamma
         A further γ, besides those in ``GAMMAS``, whose β is reported; None for no other.
     empty
@@ -104,82 +131,33 @@ class Settings:
     binning
         Binning of random draws.
     step_noise
-        Noise on steps; None for each experiment's own.
+        Noise on steps: "none", "uniform:N", "poisson", or None for each experiment's own.
 
     Examples
     --------
     >>> Settings(runs=50).texts()["runs"]
     '50'
-    >>> Settings.checked(alpha="0.01", ties="largest").alpha
+    >>> Settings(alpha="0.01", ties="largest").alpha
     Fraction(1, 100)
     """
 
-    seed: int = 0
-    runs: int = 100
-    datasets: int = 100
-    delta: Fraction = DELTA
-    alpha: Fraction = ALPHA
-    distortion: Distortion = DROPS
-    gamma: Fraction | None = None
-    empty: Empty = "zero"
-    ties: Ties = "smallest"
-    binning: Binning = "floor"
-    step_noise: StepNoise | None = None
+    seed: Taken[Number, int] = param(whole(0), default=0, kw_only=True)
+    runs: Taken[Number, int] = param(whole(LEAST, _LARGEST), default=100, kw_only=True)
+    datasets: Taken[Number, int] = param(whole(LEAST, _LARGEST), default=100, kw_only=True)
+    delta: Exact = param(SMALL_DELTA, default=DELTA, kw_only=True)
+    alpha: Exact = param(replace(ALPHA_RANGE, high=None), default=ALPHA, kw_only=True)
+    distortion: Any = param(_read_distortion, default=DROPS, kw_only=True)
+    gamma: MaybeExact = param(maybe(GAMMA), default=None, kw_only=True)
+    empty: Empty = param(_word_of(Empty), default="zero", kw_only=True)
+    ties: Ties = param(_word_of(Ties), default="smallest", kw_only=True)
+    binning: Binning = param(_word_of(Binning), default="floor", kw_only=True)
+    step_noise: Any = param(_read_step_noise, default=None, kw_only=True)
 
-    @classmethod
-    def checked(
-        cls,
-        *,
-        seed: Number = 0,
-        runs: Number = 100,
-        datasets: Number = 100,
-        delta: Number = DELTA,
-        alpha: Number = ALPHA,
-        distortion: Distortion | str = "drop",
-        gamma: Number | None = None,
-        empty: Empty = "zero",
-        ties: Ties = "smallest",
-        binning: Binning = "floor",
-        step_noise: str | None = None,
-    ) -> Settings:
-        """Check settings as a user wrote them.
-
-        Parameters
-        ----------
-        seed, runs, datasets, delta, alpha, gamma, empty, ties, binning
-            As for the class; numbers may be texts.
-        distortion
-            As for the class, or "drop", "move" or "drop-move:ETA".
-        step_noise
-            "none", "uniform:N", "poisson", or None for each experiment's own.
-
-        Returns
-        -------
-        Settings
-            The settings, with exact numbers.
-
-        Raises
-        ------
-        InputError
-            If a setting is out of range.
-        """
-        measure = _read_distortion(distortion)
-        if not isinstance(measure, Drop) and ties != "smallest":
-            raise InputError("ties", "must be 'smallest' where records move", given=safe_repr(ties))
-        amount: Domain = ALPHA_RANGE if isinstance(measure, Drop) else replace(ALPHA_RANGE, high=None)
-        return cls(
-            seed=integer("seed", seed, at_least=0),
-            runs=integer("runs", runs, at_least=LEAST, at_most=_LARGEST),
-            datasets=integer("datasets", datasets, at_least=LEAST, at_most=_LARGEST),
-            delta=SMALL_DELTA.check(delta),
-            alpha=amount.check(alpha),
-            distortion=measure,
-            gamma=None if gamma is None else GAMMA.check(gamma),
-            empty=_one_of("empty", empty, Empty),
-            ties=_one_of("ties", ties, Ties),
-            binning=_one_of("binning", binning, Binning),
-            step_noise=_read_step_noise(plain_scalar(step_noise)),
-        )
+    def _check(self) -> None:
+        if isinstance(self.distortion, Drop):
+            ALPHA_RANGE.check(self.alpha)
+        elif self.ties != "smallest":
+            raise InputError("ties", "must be 'smallest' where records move", given=safe_repr(self.ties))
 
     @property
     def gammas(self) -> tuple[Fraction, ...]:
@@ -194,44 +172,13 @@ class Settings:
         dict of str to str
             Names as on the command line.
         """
-        return {
-            "seed": str(self.seed),
-            "runs": str(self.runs),
-            "datasets": str(self.datasets),
-            "delta": str(self.delta),
-            "alpha": str(self.alpha),
-            "distortion": _distortion_text(self.distortion),
-            "gamma": "default" if self.gamma is None else str(self.gamma),
-            "empty": self.empty,
-            "ties": self.ties,
-            "binning": self.binning,
-            "step-noise": "default" if self.step_noise is None else str(self.step_noise),
-        }
+        found = {each.name: getattr(self, each.name) for each in self._shown} | {"distortion": self._distortion_text()}
+        return {name.replace("_", "-"): "default" if value is None else str(value) for name, value in found.items()}
 
-
-def _one_of(name: str, value: object, words: Any) -> Any:
-    return choice(name, value, get_args(words))
-
-
-def _read_step_noise(given: object) -> StepNoise | None:
-    return None if given is None or (isinstance(given, str) and given == "default") else StepNoise.parse(given)
-
-
-def _distortion_text(distortion: Distortion) -> str:
-    if isinstance(distortion, DropMove):
-        return f"drop-move:{number_text(distortion.eta or 0)}"
-    return "drop" if isinstance(distortion, Drop) else "move"
-
-
-def _read_distortion(given: object) -> Distortion:
-    if isinstance(given, Drop | Move | DropMove):
-        return given
-    word, _, eta = given.partition(":") if isinstance(given, str) else ("", "", "")
-    if word == "drop-move" and eta:
-        return DropMove(eta)
-    if given in ("drop", "move"):
-        return Drop() if given == "drop" else Move()
-    raise InputError("distortion", "must be drop, move or drop-move:ETA", given=safe_repr(given))
+    def _distortion_text(self) -> str:
+        if isinstance(self.distortion, DropMove):
+            return f"drop-move:{number_text(self.distortion.eta or 0)}"
+        return "drop" if isinstance(self.distortion, Drop) else "move"
 
 
 def read_epsilons(values: object) -> tuple[Fraction, ...]:
