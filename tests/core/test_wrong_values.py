@@ -517,6 +517,13 @@ def theory() -> dict[str, Call]:
         "DropNoise.survival": Call(DROPS.survival, {"count": 3}),
         "DropNoise.sample": Call(DROPS.sample, {"size": 3}),
         "DropNoise.thin": Call(DROPS.thin, {"counts": np.array([3, 4])}),
+        "TotalNoise": Call(noise.TotalNoise, {**RIGHT, "buckets": 3, "units": 1, "q": None}),
+        "TotalNoise.smallest": Call(noise.TotalNoise.smallest, {**RIGHT, "buckets": 3, "units": 1}),
+        "TotalNoise.thin": Call(noise.TotalNoise(**RIGHT, buckets=3).thin, {"counts": np.array([3, 4])}),
+        "TotalNoise.law": Call(noise.TotalNoise(1, "0.1", 2).law, {"counts": [3, 4]}),
+        "prove_total": Call(
+            noise.prove_total, {"noise": DROPS, "delta": "1e-6", "buckets": 3, "total": 60, "units": 1}
+        ),
         "smallest_reach": Call(noise.smallest_reach, {**RIGHT, "at_most": 100}),
         "prove": Call(noise.prove, {**proof, **RIGHT}),
         "lossy_winf": Call(distances.lossy_winf, {"p": [1, 2], "q": [2, 3], "gamma": 0, "metric": None}),
@@ -561,7 +568,11 @@ def theory() -> dict[str, Call]:
             mechanisms.BucketHistogram,
             {"alpha": 0.1, "beta": 1, "epsilon": 1, "bounds": (0, 10), "records_at_least": 10_000, "dimensions": 1},
         ),
-        "Dropping": Call(mechanisms.Dropping, {**RIGHT, "dimensions": 1, "certify": None, **unit}),
+        "Dropping": Call(
+            mechanisms.Dropping,
+            {**RIGHT, "dimensions": 1, "certify": None, "total": [1, 2], "groups": 1, "q": None, **unit},
+        ),
+        "Bucketing.are_centres": Call(BUCKETING.are_centres, {"value": BARS}),
         "Dropping.thin": Call(DROPPING.thin, {"private": KeyedHistogram([[1, 2]], [30, 40])}),
         "Chain": Call(mechanisms.Chain, {"parts": [BUCKETING, DROPPING]}),
         "Known": Call(mechanisms.Known, {"records_at_least": 10, "bars": 3, "gamma": 0}),

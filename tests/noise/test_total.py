@@ -14,9 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flexdp import CertificateError, InputError
+from flexdp import CertificateError, Histogram, InputError
+from flexdp.audit import exact_delta
+from flexdp.mechanisms import Bucketing, Dropping, ReadOff
 from flexdp.noise import DropNoise, TotalNoise, prove_total
 from flexdp.noise import total as total_module
+from flexdp.statistics import Max
 
 Law = dict[tuple[int, ...], Fraction]
 HAIR = Fraction(1, 10**15)  # a certificate's δ may be that much larger, relatively, than the exact one
@@ -64,18 +67,19 @@ def worst(law: Law, buckets: int, changed: int, growth: Fraction, tall: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "buckets", "odd", "reach", "total"),
+    ("epsilon", "buckets", "reach", "total"),
     [
-        (1, 24, False, 28, 362),
-        (1, 100, False, 28, 1421),
-        (1, 1000, False, 28, 13_709),
-        (1, 24, True, 29, 371),
-        ("0.1", 24, False, 219, 2967),
-        (1, 1, False, 28, 27),
+        (1, 24, 28, 362),
+        (1, 100, 28, 1421),
+        (1, 1000, 28, 13_709),
+        (1, 24, 29, 371),
+        ("0.1", 24, 218, 2973),
+        ("0.1", 24, 219, 2967),
+        (1, 1, 28, 27),
     ],
 )
-def test_the_smallest_total(epsilon: Any, buckets: int, odd: bool, reach: int, total: int) -> None:
-    noise = TotalNoise(epsilon, "1e-6", buckets, odd=odd)
+def test_the_smallest_total(epsilon: Any, buckets: int, reach: int, total: int) -> None:
+    noise = TotalNoise(epsilon, "1e-6", buckets, q=reach)
     assert (noise.q, noise.total) == (reach, total)
     if buckets > 1:
         evidence = noise.certify()
@@ -88,7 +92,9 @@ def test_the_smallest_total(epsilon: Any, buckets: int, odd: bool, reach: int, t
 def test_without_a_larger_reach_the_total_is_larger_where_the_table_has_no_slack() -> None:
     first = DropNoise("0.1", "1e-6")
     assert not prove_total(first, first.delta, 24, 2967).holds
-    assert (first.q, TotalNoise("0.1", "1e-6", 24).q) == (218, 219)
+    assert (first.q, TotalNoise("0.1", "1e-6", 24).q, TotalNoise.smallest("0.1", "1e-6", 24).q) == (218, 218, 219)
+    assert TotalNoise.smallest(1, "1e-6", 24) == TotalNoise(1, "1e-6", 24)
+    assert TotalNoise.smallest(1, "1e-6", 1).total == 27
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "buckets"), SMALL)
@@ -208,6 +214,18 @@ def test_sums_are_rounded_down_and_what_they_miss_is_known(weights: list[int], c
     assert sums.missed <= 10 ** (digits - 15) or sum(weights) == 0
 
 
+def test_the_law_of_what_is_left_is_the_enumerated_one() -> None:
+    for epsilon, delta, buckets in (("1", "0.05", 3), ("2", "0.01", 3), ("1", "0.2", 1)):
+        noise = TotalNoise(epsilon, delta, buckets)
+        law = joint(noise.noise, buckets, noise.total)
+        for counts in product((0, 2, 99), repeat=buckets):
+            assert noise.law(counts) == released(law, counts)
+        few: Law = {}
+        for left, part in released(law, (3, *[0] * (buckets - 1))).items():
+            few[left[:1]] = few.get(left[:1], Fraction(0)) + part
+        assert noise.law([3]) == few
+
+
 def test_mean_loss_is_that_of_the_draws_that_are_kept() -> None:
     noise = TotalNoise("1", "0.05", 3)
     law = joint(noise.noise, 3, noise.total)
@@ -223,7 +241,7 @@ def test_an_odd_reach_has_the_smaller_mean_error() -> None:
         return float(sum(abs(j - mean) * weight for j, weight in enumerate(noise.weights)) / (1 << noise.bits))
 
     assert round(mean_error(DropNoise(1, "1e-6")), 3) == 1.082
-    assert round(mean_error(TotalNoise(1, "1e-6", 24, odd=True).noise), 3) == 0.851
+    assert round(mean_error(TotalNoise(1, "1e-6", 24, q=29).noise), 3) == 0.851
 
 
 def test_too_many_losses_are_drawn_again() -> None:
@@ -263,7 +281,7 @@ def test_all_losses_together_stay_within_the_total() -> None:
     noise = TotalNoise("1", "0.05", 3)
     sums = [int(noise.sample().sum()) for _ in range(2000)]
     assert max(sums) <= noise.total
-    assert int(noise.noise.sample(3 * 2000).reshape(-1, 3).sum(axis=1).max()) > noise.total
+    assert int(noise.noise.sample(3 * 200_000).reshape(-1, 3).sum(axis=1).max()) > noise.total
     counts = np.array([0, 100, 1000])
     for _ in range(500):
         left = noise.thin(counts)
@@ -298,8 +316,37 @@ def test_sums_that_would_take_too_long_are_left_alone() -> None:
 def test_equal_parameters_make_equal_noise() -> None:
     assert TotalNoise(1, "1e-6", 24) == TotalNoise(1.0, 1e-6, 24) != TotalNoise(1, "1e-6", 25)
     assert hash(TotalNoise(1, "1e-6", 24)) == hash(TotalNoise(1.0, 1e-6, 24))
-    assert repr(TotalNoise(1, "1e-6", 24, odd=True)) == "TotalNoise(1, 1e-06, 24, odd=True)"
+    assert repr(TotalNoise(1, "1e-6", 24, q=29)) == "TotalNoise(1, 1e-06, 24, q=29)"
     assert DropNoise(1, "1e-6", q=29) != DropNoise(1, "1e-6")
     assert repr(DropNoise(1, "1e-6", q=29)) == "DropNoise(epsilon=1, delta=1e-06, q=29)"
     with pytest.raises(InputError, match="q must lie between 28"):
         DropNoise(1, "1e-6", q=27)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "buckets"), [("1", "0.1", 2), ("1", "0.05", 3), ("2", "0.01", 24)])
+def test_the_exact_delta_of_the_mechanism_is_what_it_promises(epsilon: str, delta: str, buckets: int) -> None:
+    mechanism = Dropping(epsilon, delta, total=range(buckets))
+    for heights in ([40] * min(buckets, 3), [1] * min(buckets, 3), [3, 0], [40]):
+        x = dict(enumerate(heights))
+        found = exact_delta(mechanism, x, {**x, 0: x[0] - 1}, epsilon)
+        assert found <= mechanism.privacy.delta_real * (1 + HAIR)
+        if heights == [40] * buckets:
+            assert found >= mechanism.privacy.delta_real * (1 - HAIR)
+    assert exact_delta(mechanism, {-1: 5}, {-1: 4}, epsilon) == 0, "a key that is not public is left out"
+    left = mechanism(Histogram.from_counts({0: 100, 99: 100}))
+    assert left.keys.tolist() == [0]
+    chain = mechanism >> ReadOff(Max())
+    assert exact_delta(chain, {0: 9, 1: 2}, {0: 9, 1: 1}, epsilon) <= mechanism.privacy.delta_real * (1 + HAIR)
+
+
+def test_a_plane_of_buckets_leaves_out_what_is_no_centre() -> None:
+    cells = Bucketing(width=10, bounds=(0, 20), dimensions=2)
+    mechanism = Dropping(1, "0.1", dimensions=2, total=cells, groups=3)
+    assert (mechanism.buckets, cells.bars) == (12, 4)
+    left = mechanism(Histogram([(5.0, 5.0), (5.0, 6.0), (25.0, 5.0)], [99, 99, 99]))
+    assert left.keys.tolist() == [[5.0, 5.0]]
+    assert Dropping.from_json(mechanism.to_json()) == mechanism
+    with pytest.raises(InputError, match="total must have public buckets"):
+        Dropping(1, "0.1", total=Bucketing(width=10))
+    with pytest.raises(InputError, match="certify buys nothing"):
+        Dropping(1, "0.1", total=[1, 2], certify="0.1")

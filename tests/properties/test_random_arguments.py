@@ -242,7 +242,8 @@ MAKING: dict[str, tuple[dict[str, st.SearchStrategy[Any]], tuple[str, ...]]] = {
     "Bucketing": ({name: OPTIONS[name] for name in ("width", "relative", "edges", "bounds", "outside", "kind")}
                   | {"dimensions": some(1, 2), "unit": some("u"), "max_buckets_per_unit": some(1, 3)}, ()),
     "Dropping": ({"epsilon": EPSILON, "delta": DELTA, "dimensions": some(1, 2), "certify": some("0.1"),
-                  "unit": some("u"), "max_buckets_per_unit": some(1, 3)}, ("epsilon", "delta")),
+                  "total": some([1, 2], (3,)),
+                  "groups": some(1, 3), "unit": some("u"), "max_buckets_per_unit": some(1, 3)}, ("epsilon", "delta")),
     "BucketHistogram": ({"alpha": some("0.1"), "beta": some(1), "epsilon": EPSILON, "bounds": some((0, 10)),
                          "records_at_least": some(10**4, 10**9), "dimensions": some(1, 2)},
                         ("alpha", "beta", "epsilon", "bounds", "records_at_least")),

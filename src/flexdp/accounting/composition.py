@@ -24,11 +24,18 @@ from flexdp._core.extras import extra
 from flexdp._core.text import safe_repr
 from flexdp.accounting.budget import Budget
 from flexdp.accounting.lattice import Sum, sum_of
-from flexdp.accounting.losses import LossDistribution, losses_of_budget, losses_of_noise, losses_of_privacy
+from flexdp.accounting.losses import (
+    LossDistribution,
+    losses_of_budget,
+    losses_of_noise,
+    losses_of_privacy,
+    losses_of_total,
+)
 from flexdp.calculus.privacy import total
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy
 from flexdp.noise.drop import DropNoise
+from flexdp.noise.total import TotalNoise
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -175,6 +182,13 @@ class PrivacyCurve:
         losses, step = self._sum
         slack = 1 + 2 * losses.error
         masses = {losses.low + index: float(mass) * slack for index, mass in enumerate(losses.masses) if mass}
+        excess = losses.infinite + math.fsum(masses.values()) - 1 if losses.whole > 0 else 0.0
+        # Below its smallest loss a curve is straight and ends at 1, and that of the mechanism, which is convex, ends
+        # there too: what is more than 1 in all may be taken from the smallest losses.
+        for index in sorted(masses):
+            taken = min(masses[index], max(0.0, excess))
+            masses[index], excess = masses[index] - taken, excess - taken
+        masses = {index: mass for index, mass in masses.items() if mass}
         return Made.create_from_rounded_probability(masses, losses.infinite, float(step))
 
 
@@ -205,6 +219,9 @@ def losses_of(item: Any) -> tuple[Privacy, tuple[tuple[LossDistribution, int], .
         return Privacy(epsilon=item.epsilon, delta=item.delta), ((losses_of_noise(item), 1),)
     if isinstance(item, Budget):
         return item.privacy(), losses_of_budget(item)
+    together = attribute(item, "limited")  # of buckets that are public, by a mechanism that drops records
+    if isinstance(together, TotalNoise):
+        return item.privacy, losses_of_total(together)
     privacy = item if isinstance(item, Privacy) else attribute(item, "privacy")
     if not isinstance(privacy, Privacy):
         raise InputError("releases", "must be releases or guarantees", given=safe_repr(item), remedy=_EXAMPLE)

@@ -68,16 +68,17 @@ class Lattice:
         masses = np.zeros(max(out) - low + 1)
         for place, mass in out.items():
             masses[place - low] = mass
-        return Sum(low=low, masses=masses, error=16 * _UNIT, finite=math.log1p(-losses.infinite))
+        finite = math.log1p(-losses.infinite / losses.whole)
+        return Sum(low=low, masses=masses, error=16 * _UNIT, finite=finite, whole=math.log(losses.whole))
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
     """Masses of a sum of losses on a lattice, from ``low`` upwards; each right up to the relative ``error``.
 
-    ``finite`` is the logarithm of the chance that no loss of the sum is infinite. ``cut`` bounds the mass of large
-    losses that were counted as infinite because they are so unlikely; that of small ones was moved up to the smallest
-    kept.
+    ``whole`` is the logarithm of all mass, ``finite`` that of its share that is not infinite. ``cut`` bounds the mass
+    of large losses that were counted as infinite because they are so unlikely; that of small ones was moved up to the
+    smallest kept.
     """
 
     low: int
@@ -85,6 +86,7 @@ class Sum:
     error: float
     finite: float
     cut: float = 0.0
+    whole: float = 0.0
 
     def __add__(self, other: Sum) -> Sum:
         """Return the distribution of the sum of two independent losses."""
@@ -95,6 +97,7 @@ class Sum:
             masses=masses,
             error=self.error + other.error + 2 * (terms + below) * _UNIT,  # twice, for products of errors
             finite=self.finite + other.finite,
+            whole=self.whole + other.whole,
             cut=(self.cut + other.cut) * (1 + 2.0**-20) + cut,  # masses add up to one, but for rounding
         )
 
@@ -112,9 +115,9 @@ class Sum:
 
     @property
     def infinite(self) -> float:
-        """Chance of an infinite loss, rounded up."""
+        """Mass of an infinite loss, rounded up."""
         # The logarithms of copies are doubled and added up: their relative error stays below that of the masses.
-        return -math.expm1(self.finite) * (1 + self.error + 64 * _UNIT) + self.cut + _TINY
+        return -math.expm1(self.finite) * math.exp(self.whole) * (1 + self.error + 64 * _UNIT) + self.cut + _TINY
 
     def delta(self, epsilon: float, step: Fraction) -> float:
         """Return an upper bound of δ at ε: E[max(0, 1 − e^{ε − loss})]."""

@@ -13,6 +13,11 @@ between them, hence nowhere below D: it is a dominating pair, and composing domi
 (Zhu, Dong and Wang 2022). For odd q it is the pair of Kairouz, Oh and Viswanath; for even q it has an atom
 at 0 and composes better.
 
+**Public buckets** whose losses are drawn again while their sum Σ exceeds m (:mod:`flexdp.noise.total`). Both neighbours
+show some of what both can show with losses drawn once, more often by the factor 1/Pr[Σ ≤ m]. So the finite losses are
+those of the table times this factor, and ∞ has the mass δ of the mechanism, the larger one of both directions. These
+masses add up to a little more than 1; curves of such measures compose like those of distributions, and stay above.
+
 **Anything (ε, δ)-private** is dominated by the pair of Kairouz, Oh and Viswanath (2015): ∞ with chance δ, and ±ε in the
 ratio e^ε : 1.
 
@@ -21,6 +26,7 @@ Every mass is rounded up.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -33,8 +39,16 @@ from flexdp.calculus.privacy import split
 from flexdp.errors import CertificateError
 from flexdp.guarantees import Privacy
 from flexdp.noise.drop import DropNoise
+from flexdp.noise.total import TotalNoise
 
-__all__ = ["LossDistribution", "dominates", "losses_of_budget", "losses_of_noise", "losses_of_privacy"]
+__all__ = [
+    "LossDistribution",
+    "dominates",
+    "losses_of_budget",
+    "losses_of_noise",
+    "losses_of_privacy",
+    "losses_of_total",
+]
 
 _HAIR = Fraction(1, 10**50)
 
@@ -51,6 +65,8 @@ class LossDistribution:
         Masses at the losses +ε, 0 and −ε.
     infinite
         Mass at ∞: the chance that neighbouring data are told apart for sure.
+    whole
+        What the masses add up to, rounding aside.
 
     Examples
     --------
@@ -64,6 +80,7 @@ class LossDistribution:
     zero: float
     minus: float
     infinite: float
+    whole: float = 1.0
 
     def atoms(self) -> tuple[tuple[Fraction, float], ...]:
         """Return the finite losses that have mass, each with its mass.
@@ -159,6 +176,38 @@ def losses_of_noise(noise: DropNoise) -> LossDistribution:
     if not dominates(found, noise):
         raise CertificateError("the privacy losses do not dominate those of the noise table")
     return found
+
+
+def losses_of_total(noise: TotalNoise) -> tuple[tuple[LossDistribution, int], ...]:
+    """Return the losses of public buckets that lose little in all: of a unit's buckets, and of drawing them again.
+
+    Parameters
+    ----------
+    noise
+        The losses of all buckets.
+
+    Returns
+    -------
+    tuple
+        Pairs (distribution, how many copies).
+
+    Examples
+    --------
+    >>> [round(each.infinite, 9) for each, _ in losses_of_total(TotalNoise(1, "1e-6", 24))]
+    [7.14e-07, 2.29e-07]
+    """
+    parts = ((losses_of_noise(noise.noise), noise.units),)
+    return (*parts, (_losses_of_redrawing(noise), 1)) if noise.is_redrawn else parts
+
+
+def _losses_of_redrawing(noise: TotalNoise) -> LossDistribution:
+    """Mass 1/Pr[Σ ≤ m] at 0, and at ∞ what δ of the mechanism exceeds that of the table by."""
+    noise.certify()
+    each, copies = noise.noise.delta_real, noise.units
+    once = max(each, copies * each - math.comb(copies, 2) * each**2)  # at most 1 − (1 − each)^copies
+    more = max(Fraction(0), noise.delta_real - once / noise.kept)
+    zero, infinite = float_up(1 / noise.kept), float_up(more)
+    return LossDistribution(noise.noise.epsilon, 0.0, zero, 0.0, infinite, whole=zero + infinite)
 
 
 def dominates(losses: LossDistribution, noise: DropNoise) -> bool:

@@ -69,7 +69,7 @@ def most_lost(max_drop: int, buckets: int | None, *, paid: int | None = None) ->
     return min(bounds, default=None)
 
 
-def alpha_before(max_drop: int, buckets: int, records: int) -> Fraction:
+def alpha_before(max_drop: int, buckets: int, records: int, *, total: int | None = None) -> Fraction:
     """Return α = D·T/n, the largest share of n records that T buckets lose if each loses at most D.
 
     It is promised before the data is read, of any table of at least n records. A release certifies
@@ -83,6 +83,8 @@ def alpha_before(max_drop: int, buckets: int, records: int) -> Fraction:
         T, the number of buckets.
     records
         n, the least number of records.
+    total
+        m, the most that all buckets lose together, where that is less.
 
     Returns
     -------
@@ -91,10 +93,11 @@ def alpha_before(max_drop: int, buckets: int, records: int) -> Fraction:
 
     Examples
     --------
-    >>> float(alpha_before(27, 24, 50_000))
-    0.01296
+    >>> float(alpha_before(27, 24, 50_000)), float(alpha_before(27, 24, 50_000, total=362))
+    (0.01296, 0.00724)
     """
-    return min(Fraction(1), Fraction(max_drop * buckets, records))
+    lost = max_drop * buckets if total is None else min(max_drop * buckets, total)
+    return min(Fraction(1), Fraction(lost, records))
 
 
 def alpha_after(lost: int, released: int) -> Fraction:

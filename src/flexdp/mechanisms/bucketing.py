@@ -228,6 +228,44 @@ class Bucketing(Mechanism):
         kept = [key for own in chosen for key in own]
         return Histogram.from_values(kept) if kept else self._bucketed(Histogram([], []))
 
+    @property
+    def axes_of_buckets(self) -> tuple[Buckets, ...]:
+        """The buckets of each coordinate."""
+        return self._axes if isinstance(self.partition, Grid) else self._axes * self.dimensions
+
+    def are_centres(self, value: Histogram) -> NDArray[np.bool_]:
+        """Return which keys are the centres of buckets.
+
+        Parameters
+        ----------
+        value
+            A histogram, of the mechanism's output or any other.
+
+        Returns
+        -------
+        numpy.ndarray
+            A mask of the keys.
+
+        Examples
+        --------
+        >>> Bucketing(width=10, bounds=(0, 20)).are_centres(Histogram.from_values([5, 6, 15, 25])).tolist()
+        [True, False, True, False]
+        """
+        histogram, axes = histogram_given(value), self.axes_of_buckets
+        if isinstance(self.partition, Grid):
+            columns = [histogram.keys[:, i] for i in range(self.partition.dimensions)]
+        else:
+            points = _coordinates(histogram, self.partition, self.dimensions)
+            columns = [points] if points.ndim == 1 else list(points.T)
+        keys = [histogram.keys] if histogram.keys.ndim == 1 else list(histogram.keys.T)
+        found = np.ones(len(histogram), dtype=bool)
+        for axis, column, own in zip(axes, columns, keys, strict=True):
+            inside = _readable(axis, column)
+            values = column[inside] if axis.kind == "number" else column[inside].astype(np.int64)
+            found[~inside] = False
+            found[inside] &= np.asarray(axis.centres(axis.locate(values)) == own[inside], dtype=bool)
+        return found
+
     def _bucketed(self, histogram: Histogram) -> Histogram:
         buckets = self.partition
         if isinstance(buckets, Grid):
@@ -366,7 +404,11 @@ def _arguments(buckets: Partition) -> dict[str, Any]:
 
 
 def _number(kind: Kind, value: str) -> int | str:
-    return plain(Fraction(value)) if kind in ("integer", "number") else value
+    if kind in ("integer", "number") and not value.startswith(
+        ">"
+    ):  # the mark of an edge that belongs to the bucket below
+        return plain(Fraction(value))
+    return value
 
 
 def _to_cells(histogram: Histogram, grid: Grid) -> Histogram:

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from flexdp._core.domains import CERTIFY, DELTA, EPSILON, instance
+from flexdp._core.domains import CERTIFY, DELTA, EPSILON, elements, instance
 from flexdp._core.exact import float_up, number_text
-from flexdp._core.fields import Exact, MaybeExact, maybe, param, whole, word
+from flexdp._core.fields import Exact, MaybeExact, Taken, maybe, param, whole, word
 from flexdp._core.text import safe_repr
 from flexdp.calculus.loss import alpha_before, most_lost
 from flexdp.calculus.privacy import divide, of_group, of_unit, total
 from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
-from flexdp.distribution import Distribution, Independent
+from flexdp.distribution import Distribution, Independent, Law, TooManyOutcomesError
+from flexdp.divergence import LARGEST_PRODUCT
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.mechanisms.bars import BarNoise, as_histogram
+from flexdp.mechanisms.bucketing import Bucketing
 from flexdp.mechanisms.spaces import DIMENSIONS, Known, Space, histogram_given, histograms
 from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import smallest_reach
+from flexdp.noise.total import TotalNoise
 
 __all__ = ["Dropping", "Thinned", "keeps_errors"]
 
@@ -55,6 +59,22 @@ class Thinned(NamedTuple):
     records_at_most: int | None
 
 
+def _public(name: str, value: object) -> tuple[Any, ...] | Bucketing:
+    """The keys of public buckets in order, each once; or buckets whose number is public."""
+    if isinstance(value, Bucketing):
+        if value.bars is None:
+            raise InputError(name, ("must have public buckets: give it ", P("bounds")))
+        return value
+    keys = elements(value)
+    if not keys:
+        raise InputError(name, "must be a list of keys, or a Bucketing with bounds", given=safe_repr(value))
+    return tuple(key for key, _ in Histogram.from_values(keys).items())
+
+
+def _kept(rows: list[tuple[Any, ...]], left: tuple[int, ...]) -> frozenset[tuple[Any, int]]:
+    return frozenset((row, count) for row, count in zip(rows, left, strict=True) if count)
+
+
 class Dropping(BarNoise):
     """Let every non-empty bucket lose a few records: (ε, δ)-private, and (D·t/n, 0, 0)-accurate for the identity.
 
@@ -73,6 +93,14 @@ class Dropping(BarNoise):
         1 − (1 − δ)^{1/k}.
     certify
         Share of the budget that buys an upper bound of the number of contributions; :meth:`thin` gives it.
+    total
+        The keys of all buckets, or a ``Bucketing`` with bounds: these buckets together then lose at most
+        ``lost_in_all`` records, in each of ``groups`` public groups, at no cost. Records of other keys are left out
+        beforehand, and no promise refers to them.
+    groups
+        The number of public groups, each of which has all of these buckets.
+    q
+        The reach of each bucket. By default the smallest, or with ``total`` one more where less is then lost in all.
 
     Raises
     ------
@@ -93,6 +121,8 @@ class Dropping(BarNoise):
     >>> known = Known(records_at_least=2700, bars=10)
     >>> mechanism.tau(known).alpha, mechanism.records_left(known), mechanism.arguments()
     (0.1, 2430, {'epsilon': 1, 'delta': '1e-06'})
+    >>> Dropping(1, "1e-6", total=range(24)).lost_in_all
+    362
     """
 
     epsilon: Exact = param(EPSILON)
@@ -101,9 +131,20 @@ class Dropping(BarNoise):
     unit: str = param(word(), default="record", kw_only=True)
     max_buckets_per_unit: int = param(whole(), default=1, kw_only=True)
     certify: MaybeExact = param(maybe(CERTIFY), default=None, kw_only=True)
+    total: Taken[Iterable[Any] | Bucketing | None, tuple[Any, ...] | Bucketing | None] = param(
+        maybe(_public), default=None, kw_only=True
+    )
+    groups: int = param(whole(), default=1, kw_only=True)
+    q: int | None = param(maybe(whole(at_least=2)), default=None, kw_only=True)
 
     def _check(self) -> None:
-        """Refuse a budget that no noise can meet."""
+        """Refuse what has no total, and a budget that no noise can meet."""
+        if self.total is not None and self.certify is not None:
+            raise InputError("certify", ("buys nothing with ", P("total"), ", which is free"))
+        if self.total is None and self.groups > 1:
+            raise InputError("groups", ("needs ", P("total")), given=safe_repr(self.groups))
+        if self.q is not None:
+            DropNoise(self._shares[0].epsilon, self._shares[0].delta, q=self.q)  # refused here, where it is too small
         if self.max_buckets_per_unit == 1 and self.certify is None:
             if smallest_reach(self.epsilon, self.delta) is None:
                 DropNoise(self.epsilon, self.delta)  # says why
@@ -143,7 +184,33 @@ class Dropping(BarNoise):
     @cached_property
     def noise(self) -> DropNoise:
         """Noise of each bucket."""
-        return DropNoise(self._shares[0].epsilon, self._shares[0].delta)
+        if self.limited is not None:
+            return self.limited.noise
+        return DropNoise(self._shares[0].epsilon, self._shares[0].delta, q=self.q)
+
+    @property
+    def buckets(self) -> int | None:
+        """T, the number of public buckets of all groups."""
+        if self.total is None:
+            return None
+        many = len(self.total) if isinstance(self.total, tuple) else self.total.bars
+        assert many is not None  # checked when it was made
+        return many * self.groups
+
+    @cached_property
+    def limited(self) -> TotalNoise | None:
+        """Noise of all buckets together, where they are public."""
+        if self.buckets is None:
+            return None
+        many, units = self.buckets, self.max_buckets_per_unit
+        if self.q is None:
+            return TotalNoise.smallest(self.epsilon, self.delta, many, units=units)
+        return TotalNoise(self.epsilon, self.delta, many, units=units, q=self.q)
+
+    @property
+    def lost_in_all(self) -> int | None:
+        """The most records that all buckets lose together, where they are public."""
+        return None if self.limited is None else self.limited.total
 
     @cached_property
     def total_noise(self) -> DropNoise | None:
@@ -154,6 +221,8 @@ class Dropping(BarNoise):
     @cached_property
     def max_drop(self) -> int:
         """D, the most records that a bucket can lose."""
+        if self.total is not None or self.q is not None:
+            return self.noise.max_drop
         reach = smallest_reach(self._shares[0].epsilon, self._shares[0].delta)
         assert reach is not None  # checked when it was made
         return reach - 1
@@ -184,15 +253,27 @@ class Dropping(BarNoise):
             What is left of it.
         """
         histogram = histogram_given(x)
-        drops = self.noise._draw(len(histogram), bits.source)
-        return Histogram(histogram.keys, np.maximum(histogram.counts - drops, 0))
+        if self.total is not None:
+            public = self._are_public(histogram)
+            histogram = Histogram(histogram.keys[public], histogram.counts[public])
+        losses = (self.limited or self.noise)._draw(len(histogram), bits.source)
+        return Histogram(histogram.keys, np.maximum(histogram.counts - losses, 0))
+
+    def _are_public(self, histogram: Histogram) -> NDArray[np.bool_]:
+        """Which keys are those of public buckets."""
+        if isinstance(self.total, Bucketing):
+            return self.total.are_centres(histogram)
+        keys = set(self.total or ())
+        return np.array([key in keys for key, _ in histogram.items()], dtype=bool)
 
     def law_of_bars(self, x: Histogram) -> Callable[[int], Distribution]:  # noqa: ARG002  (its reach is public)
         """Return the law of what is left of a bar."""
         return self.noise.law
 
-    def law(self, x: Any) -> Independent:
+    def law(self, x: Any) -> Law:  # type: ignore[override]  # buckets that lose little together are not independent
         """Return the law of what is left of each bucket, and of the certified total where one is published."""
+        if self.limited is not None and self.limited.is_redrawn:
+            return self._law_together(self.limited, x)
         found = super().law(x)
         if self.total_noise is None:
             return found
@@ -200,6 +281,24 @@ class Dropping(BarNoise):
         size = sum(counts.tolist())
         raised = Distribution.weighted({size + more: weight for more, weight in enumerate(self.total_noise.weights)})
         return Independent({**found.factors, "records_at_most": raised}, _refuse_total)
+
+    def _law_together(self, noise: TotalNoise, x: Any) -> Distribution:
+        build: Callable[[tuple[int, ...]], Any]
+        if isinstance(x, KeyedHistogram):
+            public = self._have_public(x)
+            rows = [row for row, there in zip(x.rows(slice(None)), public.tolist(), strict=True) if there]
+            counts, build = x.counts[public].tolist(), partial(_kept, rows)
+        else:
+            histogram = as_histogram(x)
+            public = self._are_public(histogram)
+            counts, build = histogram.counts[public].tolist(), partial(Histogram, histogram.keys[public])
+        if noise.q ** len(counts) > LARGEST_PRODUCT:
+            raise TooManyOutcomesError
+        masses: dict[Any, Any] = {}
+        for left, chance in noise.law(counts).items():
+            outcome = build(left)
+            masses[outcome] = masses.get(outcome, Fraction(0)) + chance
+        return Distribution(masses)
 
     def thin(self, private: KeyedHistogram) -> Thinned:
         """Thin the counts of a table: the one step of a release from private to public.
@@ -225,7 +324,24 @@ class Dropping(BarNoise):
         at_most = None
         if self.total_noise is not None:
             at_most = sum(cells.counts.tolist()) + int(self.total_noise.sample(1)[0])
-        return Thinned(cells.with_counts(self.noise.thin(cells.counts)), at_most)
+        if self.total is None:
+            return Thinned(cells.with_counts(self.noise.thin(cells.counts)), at_most)
+        public = self._have_public(cells)
+        left = np.zeros(len(cells), dtype=np.int64)
+        left[public] = (self.limited or self.noise).thin(cells.counts[public])
+        return Thinned(cells.with_counts(left), at_most)
+
+    def _have_public(self, cells: KeyedHistogram) -> NDArray[np.bool_]:
+        """Which cells lie in public buckets; their last parts are indices, or keys where every value is a bucket."""
+        places = cells.parts[len(cells.parts) - self.dimensions :]
+        if not isinstance(self.total, Bucketing):
+            keys = set(self.total or ())
+            return np.array([key in keys for key in places[0].tolist()], dtype=bool)
+        found = np.ones(len(cells), dtype=bool)
+        for axis, index in zip(self.total.axes_of_buckets, places, strict=True):
+            assert axis.count is not None
+            found &= np.asarray((index >= axis.first) & (index < axis.first + axis.count), dtype=bool)
+        return found
 
     def tau(self, known: Known) -> ErrorSensitivity:
         """Return the error sensitivity: α = D·t/n where t and n are known, and errors of the input are kept.
@@ -241,12 +357,13 @@ class Dropping(BarNoise):
             For the identity.
         """
         share = None
-        if known.records_at_least is not None and known.bars is not None:
-            share = alpha_before(self.max_drop, known.bars, known.records_at_least)
+        bars = self.buckets if known.bars is None else known.bars
+        if known.records_at_least is not None and bars is not None:
+            share = alpha_before(self.max_drop, bars, known.records_at_least, total=self.lost_in_all)
         return keeps_errors(share, self.max_drop, self.target)
 
     def records_left(self, known: Known) -> int | None:
-        """Return n − D·t, if n and t are known.
+        """Return n − D·t, if n and t are known; None where records of other keys are left out.
 
         Parameters
         ----------
@@ -259,12 +376,16 @@ class Dropping(BarNoise):
             The number of records that are left at least.
         """
         lost = most_lost(self.max_drop, known.bars)
+        if self.total is not None:
+            return None
         return None if known.records_at_least is None or lost is None else max(0, known.records_at_least - lost)
 
     @cached_property
     def _privacy(self) -> Privacy:
         bucket = Privacy(epsilon=self.noise.epsilon, delta=self.noise.delta, delta_real=self.noise.delta_real)
         real = of_unit(bucket, self.max_buckets_per_unit, unit=self.unit)
+        if self.limited is not None:
+            real = replace(real, delta_real=self.limited.delta_real)
         if self.total_noise is not None:
             bound = self.total_noise
             step = Privacy(epsilon=bound.epsilon, delta=bound.delta, delta_real=bound.delta_real)

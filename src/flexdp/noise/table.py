@@ -14,6 +14,7 @@ from itertools import accumulate
 from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.enclosure import exp_below, least_from
 from flexdp._core.exact import Number, number_text
+from flexdp._core.text import safe_repr
 from flexdp.errors import CertificateError, InputError, P
 from flexdp.noise.certificate import prove
 
@@ -44,7 +45,7 @@ def noise_table(epsilon: Fraction, delta: Fraction, reach: int | None = None) ->
         raise beyond_reach(epsilon, delta)
     chosen = narrow if narrow.smallest_reach() == q else wide
     if reach is not None and not q <= reach <= LARGEST_REACH:
-        raise InputError("q", f"must lie between {q} and {LARGEST_REACH} for these parameters", given=str(reach))
+        raise InputError("q", f"must lie between {q} and {LARGEST_REACH} for these parameters", given=safe_repr(reach))
     table = Table(chosen.weights(reach or q), chosen.bits, chosen.growth, chosen.precision)
     evidence = prove(
         table.weights,

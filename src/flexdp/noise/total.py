@@ -32,27 +32,29 @@ is rounded down. They miss 1 − Σ l_n / 10^P in all, so that an event is at mo
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexdp._core.domains import DELTA, EPSILON, flag, integer
+from flexdp._core.domains import DELTA, EPSILON, instance, integer, sequence
 from flexdp._core.exact import Number, number_text
+from flexdp._core.text import safe_repr
+from flexdp.calculus.powers import any_of
 from flexdp.errors import CertificateError, InputError
 from flexdp.noise.calibration import per_bucket
 from flexdp.noise.drop import DropNoise, counts_given
 from flexdp.noise.sampler import RandomBytes, system_bytes
-from flexdp.noise.table import LARGEST_REACH, beyond_reach, smallest_reach
+from flexdp.noise.table import LARGEST_REACH
 
 __all__ = ["TotalEvidence", "TotalNoise", "prove_total"]
 
-_LARGEST_BUCKETS = 10**15
+_LONGEST_LAW = 5000  # losses in all, in a law that is listed exactly
 _MOST_SUMS = 1 << 16  # of different probabilities in the law of a sum; beyond it no smaller total is looked for
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact])  # products of integers of any length
 
@@ -113,7 +115,7 @@ class TotalEvidence:
 class TotalNoise:
     """The losses of T public buckets, drawn from a certified table until they are at most m in all.
 
-    The reach is the smallest for (ε, δ), or one more if all buckets together then lose less.
+    m is the smallest that the integers prove; where there are so many buckets that this would take long, D·T.
 
     Parameters
     ----------
@@ -123,27 +125,54 @@ class TotalNoise:
         T, the number of public buckets.
     units
         k, the most buckets in which one unit counts, once in each.
-    odd
-        True for an odd reach, which has a most likely loss.
+    q
+        The reach, where it is to be larger than the smallest one.
 
     Examples
     --------
     >>> noise = TotalNoise(1, "1e-6", 24)
     >>> noise.max_drop, noise.total, noise.certify().holds
     (27, 362, True)
-    >>> TotalNoise("0.1", "1e-6", 24).total, TotalNoise(1, "1e-6", 24, odd=True).total
-    (2967, 371)
+    >>> TotalNoise(1, "1e-6", 24, q=29).total
+    371
     """
 
-    def __init__(self, epsilon: Number, delta: Number, buckets: int, *, units: int = 1, odd: bool = False) -> None:
+    def __init__(self, epsilon: Number, delta: Number, buckets: int, *, units: int = 1, q: int | None = None) -> None:
         self.epsilon = EPSILON.check(epsilon)
         self.delta = DELTA.check(delta)
-        self.buckets = integer("buckets", buckets, at_most=_LARGEST_BUCKETS)
+        self.buckets = integer("buckets", buckets)
         self.units = integer("units", units)
-        self.odd = flag("odd", odd)
-        self.noise, self._sums, self._evidence = _smallest_total(
-            self.epsilon, self.delta, self.buckets, self.units, self.odd
+        share = per_bucket(self.epsilon, self.delta, self.units)
+        self.noise = DropNoise(share.epsilon, share.delta, q=q)
+        self._sums, self._evidence = _smallest_total(
+            self.noise.weights, self.noise.bits, self.delta, self.buckets, self.units
         )
+
+    @classmethod
+    def smallest(cls, epsilon: Number, delta: Number, buckets: int, *, units: int = 1) -> TotalNoise:
+        """Return the noise of the smallest total: of the smallest reach, or of one more where that has no slack.
+
+        Parameters
+        ----------
+        epsilon, delta, buckets, units
+            As of the class.
+
+        Returns
+        -------
+        TotalNoise
+            The noise.
+
+        Examples
+        --------
+        >>> found = TotalNoise.smallest("0.1", "1e-6", 24)
+        >>> TotalNoise("0.1", "1e-6", 24).total, found.total, found.q
+        (2973, 2967, 219)
+        """
+        first = cls(epsilon, delta, buckets, units=units)
+        if not first.is_redrawn or first.q == LARGEST_REACH:
+            return first
+        second = cls(epsilon, delta, buckets, units=units, q=first.q + 1)
+        return second if second.total < first.total else first
 
     @property
     def q(self) -> int:
@@ -175,7 +204,7 @@ class TotalNoise:
         """An upper bound of the δ of the mechanism, for a unit."""
         if self._evidence is not None:
             return self._evidence.delta_real
-        return 1 - (1 - self.noise.delta_real) ** min(self.units, self.buckets)
+        return any_of(self.noise.delta_real, min(self.units, self.buckets))
 
     def certify(self) -> TotalEvidence | None:
         """Prove the total private, given the proof of the table: ``noise.certify()``.
@@ -263,9 +292,57 @@ class TotalNoise:
         # The losses are exchangeable, so that those of the buckets given may be the first ones.
         if len(full) > self.buckets:
             raise InputError("counts", "must not be more than there are public buckets")
-        losses = self._draw(len(full), system_bytes)
+        losses = self.sample()[: len(full)] if self.is_redrawn else self.noise.sample(len(full))
         np.subtract(full, losses, out=losses)  # in place: there may be 10^8 buckets
         return np.maximum(losses, 0, out=losses)
+
+    def law(self, counts: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
+        """Return the exact law of what is left of some of the public buckets, all others being empty.
+
+        Parameters
+        ----------
+        counts
+            Numbers of records.
+
+        Returns
+        -------
+        dict
+            The probability of every outcome, in exact arithmetic: it is for few buckets of short reach.
+
+        Raises
+        ------
+        InputError
+            If ``counts`` is not a list of at most T whole numbers.
+
+        Examples
+        --------
+        >>> {left: round(float(p), 3) for left, p in TotalNoise(1, "0.2", 2).law([2, 0]).items()}
+        {(2, 0): 0.137, (1, 0): 0.372, (0, 0): 0.491}
+        """
+        weights, rest = self.noise.weights, [1]  # of the losses of empty buckets, which nobody sees
+        listed = sequence(counts)
+        if listed is None or len(listed) > self.buckets:
+            raise InputError("counts", "must be a list of whole numbers, for no more buckets than are public")
+        if self.max_drop * self.buckets > _LONGEST_LAW:
+            raise InputError("counts", "have too many outcomes to be listed", remedy="Ask for few buckets.")
+        given = [integer("counts", count, at_least=0) for count in listed]
+        for _ in range(self.buckets - len(given)):
+            rest = _convolved(rest, weights)
+        below = [0, *accumulate(rest)]
+        found: dict[tuple[int, ...], dict[int, int]] = {(): {0: 1}}  # weights by what is left, and by the losses so far
+        for count in given:
+            longer: dict[tuple[int, ...], dict[int, int]] = {}
+            for (left, sums), (j, weight) in product(found.items(), enumerate(weights)):
+                own = longer.setdefault((*left, max(0, count - j)), {})
+                for lost, part in sums.items():
+                    own[lost + j] = own.get(lost + j, 0) + part * weight
+            found = longer
+        chances = {
+            left: sum(part * below[max(0, min(self.total - lost + 1, len(rest)))] for lost, part in sums.items())
+            for left, sums in found.items()
+        }
+        whole = sum(chances.values())
+        return {left: Fraction(chance, whole) for left, chance in chances.items() if chance}
 
     def _draw(self, size: int, random_bytes: RandomBytes) -> NDArray[np.int64]:
         """The losses of the first ``size`` buckets. Experiments and tests pass their own bytes; a release cannot."""
@@ -285,16 +362,23 @@ class TotalNoise:
         return hash(self._key)
 
     @property
-    def _key(self) -> tuple[Fraction, Fraction, int, int, bool]:
-        return self.epsilon, self.delta, self.buckets, self.units, self.odd
+    def _key(self) -> tuple[Fraction, Fraction, int, int, int]:
+        return self.epsilon, self.delta, self.buckets, self.units, self.q
 
     def __repr__(self) -> str:
         more = f", units={self.units}" if self.units > 1 else ""
-        more += ", odd=True" if self.odd else ""
+        more += f", q={self.q}" if "q=" in repr(self.noise) else ""
         return f"TotalNoise({number_text(self.epsilon)}, {number_text(self.delta)}, {self.buckets}{more})"
 
 
-def prove_total(noise: DropNoise, delta: Fraction, buckets: int, total: int, *, units: int = 1) -> TotalEvidence:
+def _convolved(first: Sequence[int], second: Sequence[int]) -> list[int]:
+    found = [0] * (len(first) + len(second) - 1)
+    for (i, one), (j, other) in product(enumerate(first), enumerate(second)):
+        found[i + j] += one * other
+    return found
+
+
+def prove_total(noise: DropNoise, delta: Number, buckets: int, total: int, *, units: int = 1) -> TotalEvidence:
     """Collect the evidence that losses drawn until they are at most ``total`` in all are private for a unit.
 
     Parameters
@@ -313,13 +397,30 @@ def prove_total(noise: DropNoise, delta: Fraction, buckets: int, total: int, *, 
     TotalEvidence
         The integers; ``holds`` is the verdict.
 
+    Raises
+    ------
+    InputError
+        If a parameter has the wrong form, or there are too many buckets.
+    CertificateError
+        If the table of one bucket is not proved private.
+
     Examples
     --------
-    >>> noise, delta = DropNoise(1, "1e-6"), Fraction(1, 10**6)
-    >>> prove_total(noise, delta, 24, 362).holds, prove_total(noise, delta, 24, 361).holds
+    >>> noise = DropNoise(1, "1e-6")
+    >>> prove_total(noise, "1e-6", 24, 362).holds, prove_total(noise, "1e-6", 24, 361).holds
     (True, False)
     """
-    return _laws(noise, buckets, units).evidence(delta, total)
+    table, chance = (
+        instance("noise", noise, DropNoise, "a DropNoise, for example DropNoise(1, 1e-6)"),
+        DELTA.check(delta),
+    )
+    many, changed = integer("buckets", buckets), integer("units", units)
+    most = integer("total", total, at_least=0)
+    if not _is_short(table.weights, table.bits, many):
+        raise InputError("buckets", "are too many for the law of their sum", given=safe_repr(many))
+    if table.weights[0] != table.weights[-1] or not table.certify().holds:  # a factor between weights may exceed e^ε
+        raise CertificateError("the noise table does not satisfy the inequalities that prove a total private")
+    return _laws(table.weights, table.bits, many, changed).evidence(chance, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,11 +510,9 @@ class _Laws:
 
 
 @lru_cache(maxsize=64)
-def _laws(noise: DropNoise, buckets: int, units: int) -> _Laws:
-    weights, digits = noise.weights, noise.bits // 2
-    if weights[0] != weights[-1] or not noise.certify().holds:  # then a pair of weights may differ by more than e^ε
-        raise CertificateError("the noise table does not satisfy the inequalities that prove a total private")
-    numerators = [weight * 10**digits >> noise.bits for weight in weights]
+def _laws(weights: tuple[int, ...], bits: int, buckets: int, units: int) -> _Laws:
+    digits = bits // 2
+    numerators = [weight * 10**digits >> bits for weight in weights]
     changed = min(units, buckets)
     others = _Sums(0, numerators, digits).times(buckets - changed)
     every, without_0, without_most = (
@@ -423,32 +522,20 @@ def _laws(noise: DropNoise, buckets: int, units: int) -> _Laws:
     return _Laws(buckets, units, every, without_0, without_most)
 
 
-def _spread(noise: DropNoise, buckets: int) -> float:
-    """About how many different sums have a probability of at least 10^−P."""
-    mean = float(noise.mean_drop())
-    variance = sum((j - mean) ** 2 * part for j, part in enumerate(noise.pmf.tolist()))
-    return min(float(noise.max_drop * buckets), 2 * math.sqrt(math.log(10) * noise.bits * variance * buckets))
+def _is_short(weights: tuple[int, ...], bits: int, buckets: int) -> bool:
+    """Whether no more than so many sums are likelier than 10^−P, by the variance of a loss in integers."""
+    last = len(weights) - 1
+    variance = sum(weight * (2 * j - last) ** 2 for j, weight in enumerate(weights)) >> bits  # four times it
+    return variance * buckets * bits * 7 // 3 <= _MOST_SUMS**2
 
 
 @lru_cache(maxsize=256)
 def _smallest_total(
-    epsilon: Fraction, delta: Fraction, buckets: int, units: int, odd: bool
-) -> tuple[DropNoise, _Sums | None, TotalEvidence | None]:
-    """The noise of one bucket, the law of all losses, and the evidence for the smallest total."""
-    share = per_bucket(epsilon, delta, units)
-    reach = smallest_reach(share.epsilon, share.delta)
-    if reach is None:
-        raise beyond_reach(epsilon, delta)
-    start, step = (reach + 1 - reach % 2, 2) if odd else (reach, 1)
-    first = DropNoise(share.epsilon, share.delta, q=start)
-    best: tuple[DropNoise, _Sums | None, TotalEvidence | None] = first, None, None
-    least = first.max_drop * buckets
-    for q in (start, start + step):
-        noise = DropNoise(share.epsilon, share.delta, q=q) if q <= LARGEST_REACH else first
-        if buckets == 1 or _spread(noise, buckets) > _MOST_SUMS:
-            break
-        laws = _laws(noise, buckets, units)
-        found = laws.smallest_total(delta)
-        if found is not None and found.total < least:
-            best, least = (noise, laws.every, found), found.total
-    return best
+    weights: tuple[int, ...], bits: int, delta: Fraction, buckets: int, units: int
+) -> tuple[_Sums | None, TotalEvidence | None]:
+    """The law of all losses and the evidence for the smallest total; None where that is D·T."""
+    if buckets == 1 or weights[0] != weights[-1] or not _is_short(weights, bits, buckets):
+        return None, None
+    laws = _laws(weights, bits, buckets, units)
+    found = laws.smallest_total(delta)
+    return (None, None) if found is None or found.total >= (len(weights) - 1) * buckets else (laws.every, found)
