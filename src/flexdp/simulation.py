@@ -285,39 +285,18 @@ def _arguments(law: _Text, low: Fraction, span: Fraction) -> tuple[dict[str, Fra
 class ValueLaw:
     """A distribution function: ``below(x)`` is the share of records with a value below x; ``text`` describes it.
 
-    ``at`` is its inverse. n records are put at the quantiles (i − ½)/n instead of drawn: what n draws look like on
-    average, and the same question always has the same answer.
+    ``at`` is its inverse, ascending. n records are put at the levels (i − ½)/n instead of drawn: what n draws look like
+    on average, and the same question always has the same answer.
     """
 
     text: str
     below: Callable[[Floats], Floats]
     at: Callable[[Floats], Floats]
 
-    def values(self, records: int) -> Floats:
-        """Return n records at the quantiles of the law, ascending."""
-        return np.sort(self.at((np.arange(records) + 0.5) / records))
-
-    def ends(self, records: int) -> tuple[float, float]:
-        """Return the lowest and the highest of n records, to a double's precision."""
-        return self._quantile(0.5 / records), self._quantile(1 - 0.5 / records)
-
-    def _quantile(self, level: float) -> float:
-        """Find the largest x with less than ``level`` below it, by halving."""
-
-        def beyond(x: float) -> bool:
-            return bool(self.below(np.array([x]))[0] >= level)
-
-        low, high = -1.0, 1.0
-        while beyond(low) and low > -1e300:
-            low *= 2
-        while not beyond(high) and high < 1e300:
-            high *= 2
-        for _ in range(200):
-            middle = low / 2 + high / 2
-            if not low < middle < high:
-                break
-            low, high = (low, middle) if beyond(middle) else (middle, high)
-        return low
+    def ends(self, records: int) -> Floats:
+        """Return the lowest and the highest of n records; infinite beyond the largest double."""
+        with np.errstate(over="ignore"):
+            return self.at(np.array([0.5 / records, 1 - 0.5 / records]))
 
 
 def parse_distribution(text: object, *, low: Fraction, span: Fraction, buckets: int | None) -> ValueLaw:

@@ -174,9 +174,9 @@ def _indices(law: ValueLaw, records: int, partition: Any) -> NDArray[np.int64]:
     if partition.count is not None:
         first, last = partition.first, partition.first + partition.count - 1
     else:
-        ends = np.array(law.ends(records))
+        ends = law.ends(records)
         if partition.kind == "integer":
-            ends = np.floor(ends).astype(np.int64)
+            ends = np.clip(np.floor(ends), -(2.0**62), 2.0**62).astype(np.int64)
         inside = partition.locate(ends)
         if len(inside) < 2:
             raise InputError(
