@@ -40,7 +40,7 @@ from flexdp.statistics import (
 OUTPUTS, BUCKETS, ALPHA, MANY = 100_000, 100, "0.005", 100_000
 LISTED: Any = (
     Max(), Min(), Range(), Median(), Quantile("0.9"), MidpointMedian(), IQR(), KthLargest(3),
-    InterpolatedQuantile("0.9"), Mean(), Sum(), Mode(), MaxAtLeast(50), Distinct(), Count(), CountAbove(50),
+    InterpolatedQuantile("0.9"), Mode(), MaxAtLeast(50), Distinct(), Count(), CountAbove(50),
 )  # fmt: skip
 BOUNDED: Any = (Std(), Variance(100), SampleVariance(), TrimmedMean("0.1"), Mean(), Sum())
 
@@ -89,7 +89,7 @@ def every_statistic() -> None:
 
 
 def bounded() -> None:
-    """Moments of 10^5 records, whose attainable values are too many to list: 500 and 5000 records may be dropped."""
+    """Moments of 10^5 records, whose attainable values are searched: 500 and 5000 records may be dropped."""
     values = np.random.default_rng(3)
     data = {
         "100 buckets": histogram(BUCKETS, MANY),
@@ -101,19 +101,12 @@ def bounded() -> None:
             exact = float(statistic(x))
             for alpha in (ALPHA, "0.05"):
                 inside = exact * (1 + np.random.default_rng(2).normal(0, float(alpha) / 4, OUTPUTS))
-                half = inside[: OUTPUTS // 2]
-                best = race(
-                    {
-                        "half": lambda x=x, o=half, f=statistic, a=alpha: flexible_error_bounds(x, o, f, a),
-                        "all": lambda x=x, o=inside, f=statistic, a=alpha: flexible_error_bounds(x, o, f, a),
-                    },
-                    rounds=2,
-                )
-                excess = flexible_error_bounds(x, inside, statistic, alpha).excess / abs(exact)
+                started = time.process_time()
+                found = flexible_error_bounds(x, inside, statistic, alpha)
+                spent = time.process_time() - started
                 title = f"{type(statistic).__name__}, 10^5 records ({name}), α = {alpha}, 10^5 outputs"
-                say(title, best["all"], best["all"], "≤ 1 s")
-                print(f"    doubling the outputs: {best['all'] / best['half']:.2f}×; "
-                      f"above the exact distance by at most {excess:.1g} of the value")  # fmt: skip
+                say(title, spent, spent, "≤ 60 s")
+                print(f"    largest upper bound: {found.upper.max() / abs(exact):.1g} of the value")
 
 
 def buckets() -> None:

@@ -48,7 +48,7 @@ from flexdp.statistics import (
     Top,
     equal_size_sensitivity,
 )
-from flexdp.statistics.base import jump, statistic_given
+from flexdp.statistics.base import Delta, statistic_given
 
 __all__ = ["Read", "ReadOff", "function_accuracy", "read_accuracy", "space_of"]
 
@@ -186,7 +186,7 @@ class ReadOff(Mechanism):
             For the statistic.
         """
         if not _declares(self.statistic):
-            return deterministic_error(jump, metric=self.target.metric, takes=HISTOGRAMS.metric)
+            return deterministic_error(Delta.JUMP.of, metric=self.target.metric, takes=HISTOGRAMS.metric)
         return _error(self.statistic, self.metric)
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from enum import Enum
 from numbers import Real
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,11 @@ from flexdp.histogram import LARGEST_COUNT, Histogram
 
 __all__ = [
     "BuiltIn",
+    "Delta",
     "Statistic",
     "distance",
     "equal_size_sensitivity",
     "histogram_given",
-    "jump",
     "nonempty",
     "numbers",
     "running",
@@ -93,8 +94,27 @@ class Statistic(Protocol):
         """
 
 
+class Delta(Enum):
+    """Δ_f(β) by its form: how far the value moves when all records move by at most β."""
+
+    BETA = "β"
+    TWICE = "2β"
+    JUMP = "infinite for β > 0"  # the smallest movement can carry it anywhere
+    NONE = "infinite"
+    ZERO = "0"
+
+    def of(self, beta: float) -> float:
+        """Return the bound."""
+        if self is Delta.JUMP:
+            return math.inf if beta > 0 else 0.0
+        return {Delta.BETA: beta, Delta.TWICE: 2 * beta, Delta.NONE: math.inf, Delta.ZERO: 0.0}[self]
+
+
 class BuiltIn(Value, ABC, Generic[_Value]):
     """Base of the built-in statistics: arguments are checked here, the formulas are in the subclasses."""
+
+    delta: ClassVar[Delta]
+    equal_size_delta: ClassVar[Delta | None] = None  # between histograms of equal size, where it is another
 
     def __call__(self, histogram: Histogram) -> _Value:
         """Return the value on a histogram.
@@ -150,11 +170,11 @@ class BuiltIn(Value, ABC, Generic[_Value]):
     @abstractmethod
     def _value(self, histogram: Histogram) -> _Value: ...
 
-    @abstractmethod
-    def _sensitivity(self, beta: float) -> float: ...
+    def _sensitivity(self, beta: float) -> float:
+        return self.delta.of(beta)
 
     def _equal_size_sensitivity(self, beta: float) -> float:
-        return self._sensitivity(beta)
+        return self._sensitivity(beta) if self.equal_size_delta is None else self.equal_size_delta.of(beta)
 
 
 def equal_size_sensitivity(statistic: Statistic, beta: float) -> float:
@@ -265,8 +285,3 @@ def to_python(key: Any) -> Any:
     1
     """
     return key.item() if isinstance(key, np.generic) else key
-
-
-def jump(beta: float) -> float:
-    """Return Δ_f(β) of a statistic that the smallest movement can carry anywhere."""
-    return math.inf if beta > 0 else 0.0

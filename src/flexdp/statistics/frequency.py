@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -28,7 +27,7 @@ from flexdp.statistics.attainable import (
     budget,
     supports,
 )
-from flexdp.statistics.base import BuiltIn, jump, nonempty, running, to_python
+from flexdp.statistics.base import BuiltIn, Delta, nonempty, running, to_python
 from flexdp.statistics.set_errors import listed_errors, support_errors
 
 __all__ = ["Count", "CountAbove", "Distinct", "MaxAtLeast", "Mode", "Support", "Top"]
@@ -49,14 +48,12 @@ class Mode(Attainable[Any]):
 
     name: ClassVar[str] = "mode"
     ordered: ClassVar[bool] = False
+    delta: ClassVar[Delta] = Delta.JUMP
 
     def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         tallest = histogram.keys[int(np.argmax(histogram.counts))]
         return tuple(tallest.tolist()) if histogram.keys.ndim == 2 else to_python(tallest)
-
-    def _sensitivity(self, beta: float) -> float:
-        return jump(beta)
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_mode(histogram, allowed)
@@ -84,6 +81,7 @@ class MaxAtLeast(Attainable[Any]):
 
     count: Taken[Number, int] = param(whole())
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.NONE
 
     @property
     def name(self) -> str:
@@ -93,9 +91,6 @@ class MaxAtLeast(Attainable[Any]):
     def _value(self, histogram: Histogram) -> Any:
         tall = np.flatnonzero(histogram.counts >= self.count)
         return to_python(histogram.keys[tall[-1]]) if len(tall) else None
-
-    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_tall(histogram, self.count, allowed)
@@ -116,12 +111,10 @@ class Support(Attainable[tuple[Any, ...]]):
 
     name: ClassVar[str] = "support"
     ordered: ClassVar[bool] = False
+    delta: ClassVar[Delta] = Delta.BETA
 
     def _value(self, histogram: Histogram) -> tuple[Any, ...]:
         return tuple(key for key, _ in histogram.items())
-
-    def _sensitivity(self, beta: float) -> float:
-        return beta
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return supports(histogram, allowed)
@@ -185,6 +178,7 @@ class Top(BuiltIn[tuple[tuple[Any, int], ...]]):
 
     count: Taken[Number, int] = param(whole())
     ordered: ClassVar[bool] = False
+    delta: ClassVar[Delta] = Delta.NONE
 
     @property
     def name(self) -> str:
@@ -200,9 +194,6 @@ class Top(BuiltIn[tuple[tuple[Any, int], ...]]):
         keys = histogram.keys[order].tolist()
         points = [tuple(key) for key in keys] if histogram.keys.ndim == 2 else keys
         return tuple(zip(points, histogram.counts[order].tolist(), strict=True))
-
-    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
 
     def flexible_error(self, histogram: Histogram, outputs: Sequence[Any], alpha: Number) -> NDArray[np.float64]:
         """Return 0 for each list that is the exact one after leaving out at most ⌊αn⌋ records, and infinity for others.
@@ -256,12 +247,10 @@ class Distinct(Attainable[int]):
 
     name: ClassVar[str] = "number of distinct values"
     ordered: ClassVar[bool] = False
+    delta: ClassVar[Delta] = Delta.JUMP
 
     def _value(self, histogram: Histogram) -> int:
         return len(histogram)
-
-    def _sensitivity(self, beta: float) -> float:
-        return jump(beta)
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_most_distinct(histogram, allowed)
@@ -282,15 +271,11 @@ class Count(Attainable[int]):
 
     name: ClassVar[str] = "number of records"
     ordered: ClassVar[bool] = False
+    delta: ClassVar[Delta] = Delta.NONE
+    equal_size_delta: ClassVar[Delta | None] = Delta.ZERO
 
     def _value(self, histogram: Histogram) -> int:
         return histogram.size
-
-    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
-
-    def _equal_size_sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return 0.0
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return between(histogram.size - allowed, histogram.size)
@@ -325,6 +310,7 @@ class CountAbove(Attainable[int]):
 
     threshold: Taken[Number | dt.date, Any] = param(_threshold)
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.NONE
 
     @property
     def name(self) -> str:
@@ -339,9 +325,6 @@ class CountAbove(Attainable[int]):
         except TypeError:
             raise InputError("threshold", "must be of the same kind as the keys: a number or a date") from None
         return histogram.size - (int(running(histogram)[place - 1]) if place else 0)
-
-    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         above = self(histogram)

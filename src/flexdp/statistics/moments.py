@@ -13,7 +13,7 @@ from flexdp._core.domains import SPAN, TRIM
 from flexdp._core.exact import float_up, number_text, said
 from flexdp._core.fields import Exact, param
 from flexdp.histogram import LARGEST_COUNT, Histogram
-from flexdp.statistics.base import BuiltIn, numbers, running
+from flexdp.statistics.base import BuiltIn, Delta, numbers, running
 
 __all__ = ["Mean", "SampleVariance", "Std", "Sum", "TrimmedMean", "Variance"]
 
@@ -31,12 +31,10 @@ class Mean(BuiltIn[float]):
 
     name: ClassVar[str] = "mean"
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.BETA
 
     def _value(self, histogram: Histogram) -> float:
         return _mean(numbers(self, histogram), histogram.counts, histogram.size)
-
-    def _sensitivity(self, beta: float) -> float:
-        return beta
 
 
 class TrimmedMean(BuiltIn[float]):
@@ -58,6 +56,7 @@ class TrimmedMean(BuiltIn[float]):
 
     trim: Exact = param(TRIM)
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.BETA
 
     @property
     def name(self) -> str:
@@ -71,9 +70,6 @@ class TrimmedMean(BuiltIn[float]):
         start = up_to - histogram.counts
         mass = np.maximum(0, np.minimum(t * up_to, (t - s) * size) - np.maximum(t * start, s * size))
         return _mean(keys, mass, (t - 2 * s) * size)
-
-    def _sensitivity(self, beta: float) -> float:
-        return beta
 
 
 class Std(BuiltIn[float]):
@@ -90,12 +86,10 @@ class Std(BuiltIn[float]):
 
     name: ClassVar[str] = "standard deviation"
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.BETA
 
     def _value(self, histogram: Histogram) -> float:
         return math.sqrt(_variance(numbers(self, histogram), histogram))
-
-    def _sensitivity(self, beta: float) -> float:
-        return beta
 
 
 class Variance(BuiltIn[float]):
@@ -144,13 +138,11 @@ class SampleVariance(BuiltIn[float | None]):
 
     name: ClassVar[str] = "sample variance"
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.NONE
 
     def _value(self, histogram: Histogram) -> float | None:
         keys, size = numbers(self, histogram), histogram.size
         return _variance(keys, histogram) * (size / (size - 1)) if size > 1 else None
-
-    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
 
 
 class Sum(BuiltIn[Any]):
@@ -166,15 +158,13 @@ class Sum(BuiltIn[Any]):
 
     name: ClassVar[str] = "sum"
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.NONE
 
     def _value(self, histogram: Histogram) -> Any:
         keys = numbers(self, histogram)
         if keys.dtype.kind == "f":
             return math.fsum((keys * histogram.counts).tolist())
         return sum(key * records for key, records in zip(keys, histogram.counts.tolist(), strict=True))
-
-    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
 
 
 def _mean(keys: NDArray[Any], mass: NDArray[Any], total: int) -> float:

@@ -23,7 +23,7 @@ from flexdp.statistics.attainable import (
     at_quartiles,
     at_range,
 )
-from flexdp.statistics.base import nonempty, numbers, running, to_python
+from flexdp.statistics.base import Delta, nonempty, numbers, running, to_python
 
 __all__ = ["IQR", "InterpolatedQuantile", "KthLargest", "Max", "Median", "MidpointMedian", "Min", "Quantile", "Range"]
 
@@ -49,13 +49,11 @@ class Max(Attainable[Any]):
 
     name: ClassVar[str] = "maximum"
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.BETA
 
     def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         return to_python(histogram.keys[-1])
-
-    def _sensitivity(self, beta: float) -> float:
-        return beta
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_quantile(histogram, Fraction(1), allowed)
@@ -75,13 +73,11 @@ class Min(Attainable[Any]):
 
     name: ClassVar[str] = "minimum"
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.BETA
 
     def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         return to_python(histogram.keys[0])
-
-    def _sensitivity(self, beta: float) -> float:
-        return beta
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_quantile(histogram, Fraction(0), allowed)
@@ -101,13 +97,11 @@ class Range(Attainable[Any]):
 
     name: ClassVar[str] = "range"
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.TWICE
 
     def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         return to_python(histogram.keys[-1]) - to_python(histogram.keys[0])
-
-    def _sensitivity(self, beta: float) -> float:
-        return 2 * beta
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_range(histogram, allowed)
@@ -132,6 +126,7 @@ class Quantile(Attainable[Any]):
 
     level: Exact = param(_level)
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.BETA
 
     @property
     def name(self) -> str:
@@ -142,9 +137,6 @@ class Quantile(Attainable[Any]):
         nonempty(self, histogram)
         wanted = max(1, math.ceil(self.level * histogram.size))
         return to_python(histogram.keys[np.searchsorted(running(histogram), wanted, side="left")])
-
-    def _sensitivity(self, beta: float) -> float:
-        return beta
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_quantile(histogram, self.level, allowed)
@@ -163,13 +155,11 @@ class Median(Attainable[Any]):
 
     name: ClassVar[str] = "median"
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.BETA
 
     def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         return Quantile(_HALF)(histogram)
-
-    def _sensitivity(self, beta: float) -> float:
-        return beta
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_quantile(histogram, _HALF, allowed)
@@ -189,15 +179,13 @@ class MidpointMedian(Attainable[Any]):
 
     name: ClassVar[str] = "midpoint median"
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.BETA
 
     def _value(self, histogram: Histogram) -> Any:
         keys, up_to = numbers(self, histogram), running(histogram)
         size = histogram.size
         low, high = (keys[np.searchsorted(up_to, rank, side="left")] for rank in (-(-size // 2), size // 2 + 1))
         return to_python(low) if low == high else to_python(low + (high - low) / 2)
-
-    def _sensitivity(self, beta: float) -> float:
-        return beta
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_midpoint(histogram, numbers(self, histogram), allowed)
@@ -216,13 +204,11 @@ class IQR(Attainable[Any]):
 
     name: ClassVar[str] = "interquartile range"
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.TWICE
 
     def _value(self, histogram: Histogram) -> Any:
         nonempty(self, histogram)
         return Quantile(Fraction(3, 4))(histogram) - Quantile(Fraction(1, 4))(histogram)
-
-    def _sensitivity(self, beta: float) -> float:
-        return 2 * beta
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         nonempty(self, histogram)
@@ -248,6 +234,8 @@ class KthLargest(Attainable[Any]):
 
     rank: Taken[Number, int] = param(whole())
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.NONE
+    equal_size_delta: ClassVar[Delta | None] = Delta.BETA
 
     @property
     def name(self) -> str:
@@ -259,12 +247,6 @@ class KthLargest(Attainable[Any]):
         if size < self.rank:
             return None
         return to_python(histogram.keys[np.searchsorted(running(histogram), size - self.rank + 1, side="left")])
-
-    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
-
-    def _equal_size_sensitivity(self, beta: float) -> float:
-        return beta
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_kth_largest(histogram, self.rank, allowed)
@@ -288,6 +270,8 @@ class InterpolatedQuantile(Attainable[float]):
 
     level: Exact = param(_level)
     ordered: ClassVar[bool] = True
+    delta: ClassVar[Delta] = Delta.NONE
+    equal_size_delta: ClassVar[Delta | None] = Delta.BETA
 
     @property
     def name(self) -> str:
@@ -302,12 +286,6 @@ class InterpolatedQuantile(Attainable[float]):
             keys[np.searchsorted(up_to, min(rank, histogram.size), side="left")] for rank in (start + 1, start + 2)
         )
         return float(low) if low == high else float(low + (high - low) * float(position - start))
-
-    def _sensitivity(self, beta: float) -> float:  # noqa: ARG002
-        return math.inf
-
-    def _equal_size_sensitivity(self, beta: float) -> float:
-        return beta
 
     def _reachable(self, histogram: Histogram, allowed: int) -> Reachable:
         return at_interpolated(histogram, numbers(self, histogram), self.level, allowed)
