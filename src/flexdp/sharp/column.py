@@ -41,7 +41,7 @@ from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
 __all__ = ["CROWDED", "EXACT_TALLY", "Column", "Pieces", "Records", "array_of", "native", "places_on"]
 
-CROWDED = 1 << 15  # records of a piece that is split before its values are listed
+CROWDED = 1 << 17  # records of a piece that is split before its values are listed
 EXACT_TALLY = 2**61  # ladders of integers that end before it are computed in integers, others in doubles
 _LARGEST = 2**63 - 1
 _CHUNK = 1 << 16  # values of which a tally is computed at once, which fit the cache

@@ -32,7 +32,7 @@ from flexdp.tables.where import test_sql
 
 __all__ = ["CELL_BITS", "NAMED", "PARTS", "RankQuery", "exactly", "ranked", "scale_of"]
 
-CELL_BITS = 13
+CELL_BITS = 11
 PARTS = 1 << 10  # into which a crowded piece is split
 NAMED = 1 << 5  # records from which on a group that is not known is fetched with its key
 _LARGEST, _TINY = 1e39, 1e-30  # magnitudes beyond count as 1e39, and below as zero
