@@ -52,7 +52,7 @@ class PostgresSession(Session):
 
     def put(self, rows: Rows, value_type: str) -> None:
         self.put_beside(rows, value_type, self.insert, "%s")
-        self.ask(f"ANALYZE {self.looked}")  # the planner would take it for the longer table: a look takes six times as long
+        self.ask(f"ANALYZE {self.looked}")  # or the planner takes it for the longer table: 6 times slower
 
     def keep(self, name: str, query: str) -> None:
         self.ask(f"CREATE TEMPORARY TABLE {name} ON COMMIT DROP AS {query}")
