@@ -29,11 +29,13 @@ from flexdp.noise import DropNoise
 from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.column import Column
 from flexdp.sharp.count import NoisyCount, TwoSums
+from flexdp.sharp.cut import Cut
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder
-from flexdp.sharp.prior import Listed
+from flexdp.sharp.prior import Listed, universal
 from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Request
+from flexdp.sharp.ranks import Near, Request
+from flexdp.sharp.scale import INTEGERS
 from flexdp.tables.engines.duckdb import engine
 from flexdp.tables.engines.duckdb import session as duckdb_session
 from flexdp.tables.frames import pandas
@@ -307,6 +309,21 @@ def test_quantiles_by_their_weights() -> None:
     worst = max(abs(math.log(laws[0][place] / laws[1][place])) for place in laws[0])
     assert found.epsilon == pytest.approx(worst) and 0 < worst <= 1 and not found.fault
     assert "a candidate has a loss" in step_loss(mechanism, one, far).fault
+
+
+@pytest.mark.parametrize("prior", [Listed({1: 900, 5: 1, 9: 30}), universal(INTEGERS)])
+def test_cuts_by_their_weights(prior: Any) -> None:
+    cut = Cut(goal=Goal.quantile(Fraction(1, 2)), epsilon=Fraction(1), prior=prior, shares=4)
+    one, other, far = (
+        Column.from_values(np.array(values)).fetch(Request(windows=(Near(goal=cut.goal, reach=cut.reach),))).windows[0]
+        for values in ([1, 5, 5, 7], [1, 5, 5, 7, 9], [1, 9, 9, 9, 9, 9, 9, 9])
+    )
+    found = step_loss(cut, one, other)
+    assert 0 < found.epsilon <= 1 and not found.fault
+    assert "a candidate has a loss" in step_loss(cut, one, far).fault
+    if isinstance(prior, Listed):  # what parts between cuts say, all positions say
+        laws = [cut.law(window).listed().masses for window in (one, other)]
+        assert found.epsilon == pytest.approx(max(abs(math.log(laws[0][p] / laws[1][p])) for p in laws[0]))
 
 
 # ---- what it is made of

@@ -278,6 +278,12 @@ class Spread:
     def __init__(self, prior: Prior, shares: int) -> None:
         self._prior, self._shares = prior, shares
 
+    def items(self) -> Iterator[tuple[int, int]]:
+        """Iterate over all positions with their weights, where the prior of values is a short list."""
+        assert isinstance(self._prior, Listed)
+        for value, weight in self._prior.items():
+            yield from ((value * self._shares + share, weight) for share in range(self._shares))
+
     @property
     def total(self) -> int:
         """The weight of all positions."""
@@ -329,6 +335,10 @@ class Listed:
         self.candidates = sorted(weights)
         self.weights = [weights[candidate] for candidate in self.candidates]
         self._before = [0, *accumulate(self.weights)]
+
+    def items(self) -> Iterator[tuple[int, int]]:
+        """Iterate over the candidates with their weights."""
+        return zip(self.candidates, self.weights, strict=True)
 
     @property
     def total(self) -> int:

@@ -20,73 +20,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
 from operator import sub
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from flexdp.distribution import Distribution, Law, point
-from flexdp.divergence import Pair
 from flexdp.errors import DataError
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import Decay, decay
+from flexdp.sharp.cut import Choice, Segment
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.prior import Listed, Prior
+from flexdp.sharp.prior import Prior
 from flexdp.sharp.ranks import EVERYTHING, Near, Ranks, Request, Span, Window
 
-__all__ = ["Choice", "ExponentialQuantile", "Segment"]
+__all__ = ["ExponentialQuantile"]
 
 _NEAR = (0, 1, 2, 3, 6, 12, 24)  # where blocks begin, in losses over which g falls by a factor of two
 _FAR = 4  # the length of all others
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Candidates with one loss: those from ``low`` up to ``high``, and their weight before the prior."""
-
-    low: int | None
-    high: int | None
-    weight: int
-
-
-@dataclass(frozen=True, eq=False)
-class Choice(Law):
-    """Pr[t] ∝ prior(t) × the weight of its segment; None if no segment holds a candidate."""
-
-    prior: Prior
-    segments: tuple[Segment, ...]
-
-    def listed(self, shown: Sequence[int] = ()) -> Distribution:  # noqa: ARG002  (all candidates are shown)
-        """List the candidates of a prior that is a short list."""
-        assert isinstance(self.prior, Listed), "only a short list of candidates can be enumerated"
-        weights: dict[int | None, int] = {}
-        for segment in self.segments:
-            for candidate, weight in zip(self.prior.candidates, self.prior.weights, strict=True):
-                above = segment.low is None or segment.low <= candidate
-                if above and (segment.high is None or candidate < segment.high):
-                    weights[candidate] = weights.get(candidate, 0) + weight * segment.weight
-        return Distribution.weighted(weights) if sum(weights.values()) else point(None)
-
-    def beside(self, other: Law, name: Any = None) -> list[Pair]:
-        """Compare the parts between all cuts of both: within a part the ratio of both laws is fixed."""
-        if not isinstance(other, Choice):
-            return self.listed().beside(other, name)
-        both = (*self.segments, *other.segments)
-        cuts = sorted({cut for each in both for cut in (each.low, each.high) if cut is not None})
-        return self._on_parts(cuts).beside(other._on_parts(cuts), name)
-
-    def _on_parts(self, cuts: Sequence[int]) -> Distribution:
-        weights: dict[Any, int] = {}
-        for segment in self.segments:
-            low, high = segment.low, segment.high
-            inner = [c for c in cuts if (low is None or c > low) and (high is None or c < high)]
-            for start, end in pairwise([low, *inner, high]):
-                before = 0 if start is None else self.prior.before(start)
-                mass = (self.prior.total if end is None else self.prior.before(end)) - before
-                if mass:
-                    weights[start, end] = weights.get((start, end), 0) + mass * segment.weight
-        return Distribution.weighted(weights) if weights else point(None)
 
 
 class _Block(NamedTuple):
