@@ -10,12 +10,12 @@ Run it with: python examples/own_mechanism.py
 from __future__ import annotations
 
 from itertools import combinations_with_replacement
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from flexdp import Histogram
-from flexdp.calculus import deterministic_error, identity
+from flexdp.calculus import Known, Step, identity
 from flexdp.guarantees import ONE_RECORD
 from flexdp.measure import accuracy_curve
 from flexdp.mechanisms import HISTOGRAMS, Bucketing, Dropping, Mechanism, ReadOff, check_declared
@@ -28,19 +28,22 @@ class Capped(Mechanism):
 
     cap: float
     source = target = HISTOGRAMS
-    relation = (ONE_RECORD, ONE_RECORD)  # one record more in, at most one record more out
-    sigma = identity()  # leaving a record out of the output is leaving one out of the input
-    keeps_records: ClassVar[bool] = True
-    keeps_bars: ClassVar[bool] = True  # values that are equal stay so, whatever others there are
-    adds_bars: ClassVar[bool] = False
+    preserves = (ONE_RECORD, ONE_RECORD)  # one record more in, at most one record more out
 
     def draw(self, x: Histogram, bits: Bits) -> Histogram:  # noqa: ARG002
         """Move high values down to the cap; equal keys are added up."""
         return Histogram(np.minimum(x.keys, self.cap), x.counts)
 
-    def tau(self, known: Any) -> Any:  # noqa: ARG002
-        """Capping moves two values no further apart than they were."""
-        return deterministic_error(lambda beta: beta, metric=HISTOGRAMS.metric)
+    def function(self, x: Any) -> Any:
+        """Capping is exact for itself."""
+        return self(x)
+
+    def step(self, known: Known) -> Step:
+        """Capping moves two values no further apart than they were, and keeps as many records and equal values equal.
+
+        Leaving a record out of the output is leaving one out of the input (σ).
+        """
+        return Step(lambda error: error, metric=HISTOGRAMS.metric, sigma=identity(), after=known, buckets="merged")
 
 
 def main() -> None:
@@ -52,7 +55,7 @@ def main() -> None:
         for n in (1, 2, 3)
         for each in combinations_with_replacement((10.0, 59.0, 61.0, 90.0), n)
     ]
-    print(check_declared(step, tables, function=step, betas=[0, 2]))
+    print(check_declared(step, tables, betas=[0, 2]))
 
     chain = step >> Bucketing(width=5, bounds=(0, 65)) >> Dropping(1, "1e-6") >> ReadOff(Max())
     promised = chain.accuracy(records_at_least=5000)

@@ -114,7 +114,7 @@ def test_compared_mechanisms_are_mechanisms_of_the_library(name: str) -> None:
             masses = law.factors[key].listed().masses
             assert all(masses.get(h, 0.0) == pytest.approx(p, abs=1e-11) for h, p in bar_law(name, count).items())
     if name != "bns" and name != "bns_swap":
-        chain = (mechanism >> ReadOff(Mode())).law(x)
+        chain = (mechanism >> ReadOff(Mode())).law(x).listed()
         np.testing.assert_allclose(
             [chain.masses.get(place, 0.0) for place in (1, 2)], law_of(name, (2, 5, 4), Mode())[1:], atol=1e-12
         )
@@ -131,7 +131,7 @@ def test_compared_mechanisms_are_mechanisms_of_the_library(name: str) -> None:
 def test_the_seeded_dropping_has_the_law_of_the_one_that_is_released() -> None:
     x = Histogram(range(4), [3, 40, 2, 39])
     for statistic in STATISTICS:
-        law = (Dropping(EPSILON, DELTA) >> ReadOff(statistic)).law(x)
+        law = (Dropping(EPSILON, DELTA) >> ReadOff(statistic)).law(x).listed()
         answers = {0 if not isinstance(answer, int) else answer: Fraction(0) for answer in law.masses}
         for answer, mass in law.masses.items():
             answers[answer if isinstance(answer, int) else 0] += mass

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from _support.own import bounded
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp import Accuracy, InputError, Privacy
 from flexdp._core.exact import float_up, sum_up
 from flexdp.calculus import (
-    ErrorSensitivity,
-    bijection,
+    Error,
+    Sigma,
+    Step,
     compose_accuracy,
-    compose_error,
-    deterministic_error,
+    compose_steps,
     drop_move_accuracy,
-    histogram_function,
+    function_step,
     identity,
     laplace_accuracy,
     only_at_zero,
@@ -46,8 +46,8 @@ def test_composition_is_the_theorems_formula(
     a1: Fraction, a2: Fraction, b: Fraction, factor: int, gamma: Fraction
 ) -> None:
     first = Accuracy(alpha=a1, beta=b, metric=Winf())
-    second = ErrorSensitivity(alpha=float(a2), gamma=float(gamma), bound=lambda beta: factor * beta, metric=M)
-    found = compose_accuracy(first, second, sigma=bijection(lambda alpha: alpha / 2))
+    second = bounded(alpha=float(a2), gamma=float(gamma), bound=lambda beta: factor * beta, metric=M)
+    found = compose_accuracy(first, second, sigma=Sigma(lambda alpha: alpha / 2))
     assert found.alpha == pytest.approx(float(a1 + a2 / 2))
     assert found.alpha >= float(a1) and Fraction(found.alpha) >= a1 + Fraction(float(a2)) / 2
     assert found.beta == factor * first.beta
@@ -57,15 +57,15 @@ def test_composition_is_the_theorems_formula(
 
 def test_composition_needs_a_finite_distortion_sensitivity() -> None:
     first = Accuracy(alpha=0, beta=1)
-    second = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda beta: beta, metric=M)
+    second = bounded(alpha=0.1, gamma=0, bound=lambda beta: beta, metric=M)
     with pytest.raises(InputError, match="sigma must be finite"):
         compose_accuracy(first, second, sigma=only_at_zero())
     with pytest.raises(InputError, match="drop-move"):
-        compose_accuracy(first, deterministic_error(lambda _beta: math.inf, metric=M), sigma=identity())
+        compose_accuracy(first, function_step(lambda _beta: math.inf, metric=M), sigma=identity())
 
 
 def test_metrics_must_fit() -> None:
-    reading = deterministic_error(lambda beta: beta, metric=M, takes=Winf())
+    reading = function_step(lambda beta: beta, metric=M, takes=Winf())
     with pytest.raises(InputError, match="metrics do not fit"):
         compose_accuracy(Accuracy(alpha=0, beta=1), reading, sigma=identity())
     assert compose_accuracy(Accuracy(alpha=0, beta=1, metric=Winf()), reading, sigma=identity()).beta == 1
@@ -73,17 +73,15 @@ def test_metrics_must_fit() -> None:
 
 def test_losses_add_up() -> None:
     lossy = Accuracy(alpha=0, beta=1, gamma="0.1", metric=M)
-    found = compose_accuracy(
-        lossy, ErrorSensitivity(alpha=0, gamma=0.05, bound=lambda b: 2 * b, metric=M), sigma=identity()
-    )
+    found = compose_accuracy(lossy, bounded(alpha=0, gamma=0.05, bound=lambda b: 2 * b, metric=M), sigma=identity())
     assert (found.beta, found.gamma) == (2, pytest.approx(0.15))
     assert Fraction(found.gamma) >= Fraction(lossy.gamma) + Fraction(0.05)
 
 
 def test_distances_are_no_fractions() -> None:
     moved = Accuracy(alpha=5, beta=0, distortion=Move())
-    assert compose_accuracy(moved, deterministic_error(lambda b: b, metric=M), sigma=identity()).alpha == 5
-    dropping = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=M)
+    assert compose_accuracy(moved, function_step(lambda b: b, metric=M), sigma=identity()).alpha == 5
+    dropping = bounded(alpha=0.1, gamma=0, bound=lambda b: b, metric=M)
     with pytest.raises(InputError, match="distortion must be the same"):
         compose_accuracy(moved, dropping, sigma=identity())
 
@@ -91,12 +89,12 @@ def test_distances_are_no_fractions() -> None:
 def test_no_more_than_everything_is_left_out_or_lost() -> None:
     """Shares that add up to more than one say nothing more than one; distances go on adding up."""
     first = Accuracy(alpha="0.75", beta=1, gamma="0.75")
-    second = ErrorSensitivity(alpha=0.5, gamma=0.5, bound=lambda b: b, metric=M)
+    second = bounded(alpha=0.5, gamma=0.5, bound=lambda b: b, metric=M)
     found = compose_accuracy(first, second, sigma=identity())
     assert (found.alpha, found.gamma) == (1, 1)
-    twice = compose_error(second, replace(second, gamma=0.75), sigma=identity())
-    assert (twice.alpha, twice.gamma) == (1, 1)
-    moving = ErrorSensitivity(alpha=0.5, gamma=0, bound=lambda b: b, metric=M, distortion=Move())
+    twice = compose_steps(second, second)
+    assert (twice.alpha, twice.tau(Error(0.0, 0.25)).gamma) == (1, 1)
+    moving = bounded(alpha=0.5, gamma=0, bound=lambda b: b, metric=M, distortion=Move())
     moved = compose_accuracy(Accuracy(alpha="0.75", beta=1, distortion=Move()), moving, sigma=identity())
     assert moved.alpha == 1.25
 
@@ -106,7 +104,7 @@ def test_values_that_are_moved_twice_are_moved_by_both_distances() -> None:
     once = drop_move_accuracy(Accuracy(alpha=0, beta=1, metric=M), metric=M)
     widths = (Fraction(5, 2), Fraction(1, 4))
     for width in widths:
-        step = ErrorSensitivity(alpha=0, gamma=0, bound=lambda b, width=width: sum_up(b, float_up(width)), metric=M)
+        step = bounded(alpha=0, gamma=0, bound=lambda b, width=width: sum_up(b, float_up(width)), metric=M)
         after = compose_accuracy(once, step, sigma=identity())
         assert (after.moved, after.beta) == (once.moved, float(width))
         once = drop_move_accuracy(after, metric=M)
@@ -126,7 +124,7 @@ def test_a_loss_and_a_condition_are_not_forgotten_on_the_way() -> None:
 
 def test_distances_and_fractions_of_the_values_are_not_added() -> None:
     """Moved by at most 1, or by at most 5% of the value: of their sum neither 1.05 nor 105% is true."""
-    fraction = ErrorSensitivity(alpha=0, gamma=0, bound=lambda b: sum_up(b, 0.05), metric=M, scales=True, relative=True)
+    fraction = bounded(alpha=0, gamma=0, bound=lambda b: sum_up(b, 0.05), metric=M, scales=True, relative=True)
     found = compose_accuracy(Accuracy(alpha=0, beta=0), fraction, sigma=identity())
     assert (found.beta, found.relative) == (0.05, True)
     for unlike in (
@@ -140,13 +138,13 @@ def test_distances_and_fractions_of_the_values_are_not_added() -> None:
     assert not both.relative_beta and "at most 5% of it away, to within 1." in str(both)
     with pytest.raises(InputError, match="one error is a distance and the other a fraction"):
         drop_move_accuracy(both, metric=M)
-    assert compose_accuracy(both, deterministic_error(lambda b: 2 * b, metric=M), sigma=identity()).beta == 2
+    assert compose_accuracy(both, function_step(lambda b: 2 * b, metric=M), sigma=identity()).beta == 2
 
 
 def test_relative_errors_pass_only_through_what_scales() -> None:
     relative = Accuracy(alpha=0, beta="0.05", relative=True)
     for scales in (True, False):
-        error = deterministic_error(lambda b: b, metric=M, scales=scales)
+        error = function_step(lambda b: b, metric=M, scales=scales)
         if scales:
             assert compose_accuracy(relative, error, sigma=identity()).beta == 0.05
         else:
@@ -158,25 +156,25 @@ def test_sums_of_bounds_are_rounded_up() -> None:
     for tenths in range(1, 60):
         first = Accuracy(alpha=0, beta=Fraction(tenths, 10), metric=M)
         own = Fraction(1, 3)
-        error = ErrorSensitivity(alpha=0, gamma=0, bound=lambda b, own=own: sum_up(b, float_up(own)), metric=M)
+        error = bounded(alpha=0, gamma=0, bound=lambda b, own=own: sum_up(b, float_up(own)), metric=M)
         assert Fraction(compose_accuracy(first, error, sigma=identity()).beta) >= Fraction(tenths, 10) + own
     assert Fraction(relax(identity(), theta=Fraction(1, 3), omega=Fraction(2, 3)).theta) >= Fraction(1, 3)
 
 
 def test_an_unknown_fraction_stays_unknown() -> None:
     first = Accuracy(alpha=None, beta=1, max_drop=27)
-    found = compose_accuracy(first, deterministic_error(lambda beta: 2 * beta, metric=M), sigma=identity())
+    found = compose_accuracy(first, function_step(lambda beta: 2 * beta, metric=M), sigma=identity())
     assert (found.alpha, found.beta, found.max_drop) == (None, 2, 27)
 
 
 def test_relaxed_distortion_sensitivity_costs_error_and_loss() -> None:
     first = Accuracy(alpha=0, beta=1)
-    second = ErrorSensitivity(alpha=0.1, gamma=0.01, bound=lambda beta: beta, metric=M)
+    second = bounded(alpha=0.1, gamma=0.01, bound=lambda beta: beta, metric=M, moves=lambda beta: 3 * beta)
     loose = relax(identity(), theta="0.02", omega="0.5")
-    found = compose_accuracy(first, second, sigma=loose, sensitivity=lambda beta: 3 * beta)
+    found = compose_accuracy(first, second, sigma=loose)
     assert (found.beta, found.gamma) == (2.5, pytest.approx(0.03))
-    with pytest.raises(InputError, match="sensitivity is missing"):
-        compose_accuracy(first, second, sigma=loose)
+    with pytest.raises(InputError, match="moves must be finite"):
+        compose_accuracy(first, bounded(alpha=0.1, bound=lambda beta: beta, metric=M), sigma=loose)
     for bad in ({"theta": 2, "omega": 0}, {"theta": 0, "omega": -1}):
         with pytest.raises(InputError):
             relax(identity(), **bad)
@@ -192,8 +190,7 @@ def test_drop_move_turns_the_output_error_into_a_distortion() -> None:
 
 
 def test_distortion_sensitivities() -> None:
-    for sigma in (identity(), histogram_function()):
-        assert sigma.bound(0.3) == 0.3
+    assert identity()(0.3) == 0.3
     assert only_at_zero().bound(0) == 0
     assert math.isinf(only_at_zero().bound(1e-9))
 
@@ -284,14 +281,20 @@ def test_guarantees_read_aloud() -> None:
 
 
 def test_errors_that_are_relative_and_errors_that_are_not_have_no_sum() -> None:
-    """A relative error after one that is not, or before a step that does not scale, has no bound at any β."""
+    """A relative error after one that is not is refused; before a step that does not scale it has no bound."""
 
-    def step(bound: Callable[[float], float], **flags: bool) -> ErrorSensitivity:
-        return ErrorSensitivity(alpha=0, gamma=0, bound=bound, metric=M, **flags)
+    def step(bound: Callable[[float], float], **flags: bool) -> Step:
+        return bounded(bound, metric=M, **flags)
+
+    def composed(first: Step, second: Step) -> float:
+        try:
+            return compose_steps(first, second).tau(Error()).beta
+        except InputError:
+            return math.inf
 
     exact, shifted, tiny = step(lambda b: b), step(lambda b: b + 5), step(lambda b: b + 0.5)
     scaled, fraction = step(lambda b: b, scales=True), step(lambda b: b + 0.05, scales=True, relative=True)
-    for first, second, bounded in (
+    for first, second, finite in (
         (exact, fraction, True),
         (scaled, fraction, True),
         (shifted, fraction, False),
@@ -300,7 +303,9 @@ def test_errors_that_are_relative_and_errors_that_are_not_have_no_sum() -> None:
         (fraction, exact, False),
         (fraction, fraction, True),
     ):
-        found = compose_error(first, second, sigma=identity())
-        assert math.isfinite(found.bound(0.0)) is math.isfinite(found.bound(2.0)) is bounded
-        assert found.scales is (first.scales and second.scales)
-        assert found.relative is (first.relative or second.relative)
+        assert math.isfinite(composed(first, second)) is finite
+    assert (
+        compose_steps(fraction, scaled).tau(Error()).relative and not compose_steps(exact, tiny).tau(Error()).relative
+    )
+    assert Error(0.1, relative=True).plus(0, relative=True) == Error(0.1, relative=True)
+    assert Error(0.0, relative=True).plus(5) == Error(5), "a fraction of nothing is a distance like any other"

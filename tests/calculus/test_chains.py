@@ -12,18 +12,19 @@ from itertools import product
 from typing import Any
 
 import pytest
+from _support.own import Declared, Own, identical
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from flexdp import Accuracy, Histogram, InputError, Privacy
 from flexdp._core.exact import float_up
-from flexdp.calculus import DistortionSensitivity, ErrorSensitivity, identity, only_at_zero
+from flexdp.calculus import Error, Sigma, Step, identity, jump, only_at_zero, unchanged
 from flexdp.calculus.privacy import Relation
-from flexdp.distances import Difference
 from flexdp.distortions import DropMove, Move, OwnDistortion, Winf
 from flexdp.guarantees import ONE_RECORD, AddRemove, OwnNeighbours, Replace
 from flexdp.mechanisms import (
     HISTOGRAMS,
+    IDENTITY,
     NUMBERS,
     BucketHistogram,
     Bucketing,
@@ -35,7 +36,6 @@ from flexdp.mechanisms import (
     Space,
     STLap,
 )
-from flexdp.mechanisms.wrapper import Wrapper
 from flexdp.noise import DropNoise
 from flexdp.noise.bits import Bits
 from flexdp.statistics import CountAbove, Max, Mean, Mode, Range, Support
@@ -44,46 +44,57 @@ Bars = dict[float, int]
 Law = dict[tuple[tuple[float, int], ...], float]
 BOUNDS = (0, 8)
 LIMIT, SPREAD = 5, 0.5
-SAME, WHOLE = identity(), Bucketing(width=1)
+SAME = identity()
 NOISE_FOR_BARS = DropNoise(1, "0.1")
 CHANCES_FOR_BARS = [float(Fraction(weight, 1 << NOISE_FOR_BARS.bits)) for weight in NOISE_FOR_BARS.weights]
 
 
-class Own(Mechanism):
-    """A user's mechanism whose declarations are fields."""
-
-    name: str = ""
-    source: Space = HISTOGRAMS
-    target: Space = HISTOGRAMS
-    draw: Callable[[Any, Bits], Any] = max  # type: ignore[assignment]
-    tau: Callable[[Known], ErrorSensitivity] = len  # type: ignore[assignment]
-    sigma: DistortionSensitivity = SAME
-    relation: Relation | None = (ONE_RECORD, ONE_RECORD)
-    keeps_records: bool = False
-    keeps_bars: bool = False
-    adds_bars: bool = True
-    identity: bool = False
-
-
-class Renamed(Wrapper):
+class Renamed(Mechanism):
     """A chain that is one step of another."""
 
-    inner: Mechanism = WHOLE
-    name: str = "renamed"
+    inner: Mechanism
+    label: str = "renamed"
+
+    @property
+    def name(self) -> str:
+        return self.label
+
+    @property
+    def source(self) -> Space:
+        return self.inner.source
+
+    @property
+    def target(self) -> Space:
+        return self.inner.target
+
+    @property
+    def function(self) -> Any:
+        return self.inner.function
+
+    @property
+    def preserves(self) -> Relation | None:
+        return self.inner.preserves
+
+    def draw(self, x: Any, bits: Bits) -> Any:
+        return self.inner.draw(x, bits)
+
+    def step(self, known: Known) -> Step:
+        return self.inner.step(known)
 
 
-def own(
-    name: str, run: Callable[[Bars], Bars], *, bound: Callable[[float], float], beta: float, **declared: Any
-) -> Own:
+def own(name: str, run: Callable[[Bars], Bars], *, beta: float, **declared: Any) -> Own:
     """A mechanism as a user writes one, on histograms."""
-    made = Own(
-        name=name,
-        draw=lambda x, _: Histogram.from_counts(run(dict(x.items()))),
-        tau=lambda _setting: ErrorSensitivity(alpha=0, gamma=0, bound=bound, metric=Winf()),
-        **declared,
-    )
+    made = Own(name, lambda x, _: Histogram.from_counts(run(dict(x.items()))), Declared(**declared))
     assert made.accuracy() == Accuracy(alpha=0, beta=beta, metric=Winf())
     return made
+
+
+def jumps(error: Error) -> Error:
+    return error.through(jump)
+
+
+def spreads(error: Error) -> Error:
+    return error.plus(SPREAD)
 
 
 def low(x: Bars) -> Bars:
@@ -100,11 +111,11 @@ def spread(x: Bars) -> Bars:
 
 
 def filtering() -> Own:
-    return own("low", low, bound=lambda beta: math.inf if beta else 0.0, beta=0, keeps_bars=True, adds_bars=False)
+    return own("low", low, beta=0, tau=jumps, buckets="kept", adds_bars=False)
 
 
 def spreading() -> Own:
-    return own("spread", spread, bound=lambda beta: beta + SPREAD, beta=SPREAD, keeps_records=True, identity=True)
+    return identical(own("spread", spread, beta=SPREAD, tau=spreads, keeps_records=True))
 
 
 def pairs(x: Bars) -> Bars:
@@ -118,8 +129,8 @@ def pairs(x: Bars) -> Bars:
 
 def pairing() -> Own:
     """What one record changes are two buckets."""
-    made = own("pairs", pairs, bound=lambda beta: beta, beta=0)
-    return replace(made, relation=(ONE_RECORD, AddRemove(buckets=2)), sigma=only_at_zero())
+    made = own("pairs", pairs, beta=0, sigma=only_at_zero())
+    return replace(made, preserves=(ONE_RECORD, AddRemove(buckets=2)))
 
 
 def shifted(x: Bars, by: float) -> Bars:
@@ -133,12 +144,10 @@ def shifted(x: Bars, by: float) -> Bars:
 def jittering() -> Own:
     """All keys moved by half, to one side or the other: a random mechanism of a user's own."""
     coin = random.Random(7)
-    made = own("jitter", dict, bound=lambda beta: beta + SPREAD, beta=SPREAD, keeps_records=True, identity=True)
+    made = own("jitter", dict, beta=SPREAD, tau=spreads, keeps_records=True, buckets="kept", adds_bars=False)
     return replace(
-        made,
-        keeps_bars=True,
-        adds_bars=False,
-        draw=lambda x, _: Histogram.from_counts(shifted(dict(x.items()), coin.choice((-SPREAD, SPREAD)))),
+        identical(made),
+        does=lambda x, _: Histogram.from_counts(shifted(dict(x.items()), coin.choice((-SPREAD, SPREAD)))),
     )
 
 
@@ -146,25 +155,19 @@ class Nibbling(Mechanism):
     """Every bucket loses a record, or none: one that leaves records out, and declares how many are left."""
 
     source = target = HISTOGRAMS
-    relation = (ONE_RECORD, ONE_RECORD)
-    sigma = SAME
-    keeps_bars = True
-    adds_bars = False
-    identity = True
+    preserves = (ONE_RECORD, ONE_RECORD)
+    function = IDENTITY
 
     def draw(self, x: Histogram, bits: Bits) -> Histogram:
         return Histogram(x.keys, [count - bits.below(2) for count in x.counts.tolist()])
 
-    def tau(self, known: Known) -> ErrorSensitivity:
-        share = None
+    def step(self, known: Known) -> Step:
+        share = left = None
         if known.records_at_least is not None and known.bars is not None:
             share = min(1.0, float_up(Fraction(known.bars, known.records_at_least)))
-        return ErrorSensitivity(alpha=share, gamma=0, bound=lambda b: b, metric=Winf(), max_drop=1)
-
-    def records_left(self, known: Known) -> int | None:
-        if known.records_at_least is None or known.bars is None:
-            return None
-        return max(0, known.records_at_least - known.bars)
+            left = max(0, known.records_at_least - known.bars) or None
+        after = Known(records_at_least=left, bars=known.bars)
+        return Step(unchanged, metric=Winf(), alpha=share, max_drop=1, sigma=SAME, after=after, buckets="kept")
 
 
 class Hiding(Mechanism):
@@ -172,13 +175,12 @@ class Hiding(Mechanism):
 
     source = target = HISTOGRAMS
     privacy = Privacy(epsilon="0.1", delta="0.7")
-    adds_bars = False
 
     def draw(self, x: Histogram, bits: Bits) -> Histogram:
         return x if bits.accept(7, 10) else Histogram([], [])
 
-    def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
-        return ErrorSensitivity(alpha=1, gamma=0, bound=lambda beta: beta, metric=Winf())
+    def step(self, known: Known) -> Step:
+        return Step(unchanged, metric=Winf(), alpha=1, after=Known(bars=known.bars))
 
 
 def outcome(mech: Callable[[], Any]) -> Any:
@@ -206,14 +208,14 @@ def outcome(mech: Callable[[], Any]) -> Any:
 )
 def test_a_condition_on_the_number_of_records_ends_where_records_are_lost(first: Mechanism) -> None:
     noisy = STLap("0.1", "0.5", records_at_least=1000, bars=2)
-    assert not first.keeps_records
+    assert first.step(Known(records_at_least=1000)).after.records_at_least is None
     for mech in (first >> noisy, (first >> noisy) >> ReadOff(Max()), first >> (noisy >> ReadOff(Max()))):
-        assert mech.privacy is None and mech.least_records is None
+        assert mech.privacy is None and mech.needs.records_at_least is None
         assert mech.accuracy(records_at_least=1000, bars=2).alpha == 1
     found = (first >> Dropping(1, "1e-6")).accuracy(records_at_least=1000, bars=2)
     assert found.alpha is None and found.max_drop == 27
     late = first >> BucketHistogram(alpha="0.2", beta=25, epsilon=1, bounds=(0, 100), records_at_least=1000)
-    assert late.least_records is None
+    assert late.needs.records_at_least is None
     assert outcome(lambda: late.accuracy().alpha) in (None, "refused")
 
 
@@ -239,16 +241,16 @@ def test_dropped_records_leave_few_of_which_one_more_is_seen() -> None:
 )
 def test_a_condition_on_the_number_of_records_passes_where_they_are_kept(first: Mechanism) -> None:
     noisy = STLap("0.1", "0.5", records_at_least=1000, bars=3)
-    assert first.keeps_records
+    assert first.step(Known(records_at_least=1000)).after.records_at_least == 1000
     private = (first >> noisy).privacy
     assert private is not None and private == noisy.privacy
-    assert (first >> noisy).least_records == 1000
-    assert (first >> noisy).accuracy(bars=3).alpha == noisy.accuracy(bars=first.bars or 3).alpha
+    assert (first >> noisy).needs.records_at_least == 1000
+    assert (first >> noisy).accuracy(bars=3).alpha == noisy.accuracy(bars=first.step(Known(bars=3)).after.bars).alpha
 
 
 def test_a_condition_on_the_number_of_bars_ends_where_bars_are_added() -> None:
     noisy = STLap("0.1", "0.5", records_at_least=1000, bars=3)
-    assert (spreading() >> noisy).privacy is None and (spreading() >> noisy).most_bars is None
+    assert (spreading() >> noisy).privacy is None and (spreading() >> noisy).needs.bars is None
     with pytest.raises(InputError, match="bars is missing"):
         (spreading() >> noisy).accuracy(records_at_least=1000, bars=3)
     few = spreading() >> Bucketing(width=4, bounds=BOUNDS) >> noisy  # two buckets, whatever was before
@@ -261,23 +263,23 @@ def test_bars_are_not_inherited_through_what_adds_them() -> None:
     for mech in (spreading() >> dropping, spreading() >> (dropping >> Bucketing(width=1, bounds=BOUNDS))):
         told = outcome(lambda mech=mech: mech.accuracy(records_at_least=250, bars=1).alpha)
         assert told in (None, "refused")
-    assert (spreading() >> dropping).bars is None
+    assert (spreading() >> dropping).step(Known(bars=1)).after.bars is None
     worst = sum(min(count, 27) for count in spreading()(x).counts.tolist())
     assert worst / 250 > 27 / 250, "five bars lose more than the one there was"
 
 
 def test_the_number_of_records_after_dropping_is_what_is_left_at_least() -> None:
     heard: list[Known] = []
-    plain = spreading()
-    listening = replace(plain, tau=lambda setting: heard.append(setting) or plain.tau(setting))  # type: ignore[func-returns-value]
-    (Dropping(1, "1e-6") >> listening).accuracy(records_at_least=560, bars=10)
-    (Dropping(1, "1e-6") >> listening).accuracy(records_at_least=200, bars=10)
+    listening = replace(spreading(), heard=heard.append)
+    chain = Dropping(1, "1e-6") >> listening
+    heard.clear()
+    chain.accuracy(records_at_least=560, bars=10)
+    chain.accuracy(records_at_least=200, bars=10)
     assert [setting.records_at_least for setting in heard] == [560 - 270, None]
     twice = (Dropping(1, "1e-6") >> Dropping(1, "1e-6")).accuracy(records_at_least=5600, bars=10)
     assert twice.alpha is not None and Fraction(twice.alpha) >= Fraction(270, 5600) + Fraction(270, 5330)
-    heard.clear()
     (STLap("0.01", 1) >> listening).accuracy(records_at_least=1000, bars=10)
-    assert heard[0].records_at_least == 1000 - 10 * (10 + Fraction(1, 2))
+    assert heard[-1].records_at_least == 1000 - 10 * (10 + Fraction(1, 2))
 
 
 def test_what_merged_bars_lost_is_not_said_of_each() -> None:
@@ -297,8 +299,7 @@ def halved(x: Bars) -> Bars:
 
 def halving() -> Own:
     """Half of each bar: what a bar of the output loses, its bar of the input must lose twice."""
-    made = own("halve", halved, bound=lambda beta: math.inf if beta else 0.0, beta=0, adds_bars=False)
-    return replace(made, sigma=only_at_zero())
+    return own("halve", halved, beta=0, tau=jumps, adds_bars=False, sigma=only_at_zero())
 
 
 def scattering() -> Own:
@@ -308,7 +309,7 @@ def scattering() -> Own:
     def run(x: Bars) -> Bars:
         return Counter(key + coin.choice((-SPREAD, SPREAD)) for key, count in x.items() for _ in range(count))
 
-    return own("scatter", run, bound=lambda beta: beta + SPREAD, beta=SPREAD, keeps_records=True, identity=True)
+    return identical(own("scatter", run, beta=SPREAD, tau=spreads, keeps_records=True))
 
 
 def _scattered(x: Bars) -> Law:
@@ -350,17 +351,17 @@ def test_what_a_bucket_loses_is_not_carried_through_a_step_that_splits_it(
         for y, share in _thinned(dict(value), CHANCES_FOR_BARS).items():
             outcomes[y] = outcomes.get(y, 0.0) + chance * share
     assert sum(outcomes.values()) == pytest.approx(1)
-    careless = (replace(first, keeps_bars=True) >> noise).accuracy()
+    careless = (first.but(buckets="kept") >> noise).accuracy()
     assert careless.max_drop == NOISE_FOR_BARS.max_drop
     assert _chance_of_more(outcomes, x, careless.max_drop, function, near) > 0.05
     for mech in (first >> noise, first >> (noise >> ReadOff(Max())), (first >> noise) >> ReadOff(Max())):
-        assert not mech.keeps_bars
-        with pytest.raises(InputError, match=r"alpha is not known, nor the loss of each bucket: .* keeps_bars"):
+        assert mech.step(Known()).buckets == "mixed"
+        with pytest.raises(InputError, match=r"alpha is not known, nor the loss of each bucket: .* its buckets"):
             mech.accuracy()
-        assert mech.tau(Known()).max_drop is None
+        assert mech.step(Known()).max_drop is None
     before = (noise >> first).accuracy()  # what was lost before the step is known of the table's own buckets
     assert before.max_drop == NOISE_FOR_BARS.max_drop
-    assert (noise >> first).tau(Known()).max_drop == before.max_drop
+    assert (noise >> first).step(Known()).max_drop == before.max_drop
 
 
 def test_what_a_bucket_loses_is_carried_through_steps_that_keep_it() -> None:
@@ -368,9 +369,10 @@ def test_what_a_bucket_loses_is_carried_through_steps_that_keep_it() -> None:
     for first in (filtering(), jittering(), Bucketing(width=2), Nibbling(), Bucketing(width=2) >> filtering()):
         mech = first >> Dropping(1, "1e-6")
         extra = 1 if isinstance(first, Nibbling) else 0
-        assert mech.keeps_bars and mech.accuracy().max_drop == 27 + extra
-    assert Renamed(Bucketing(width=2) >> filtering()).keeps_bars and not Renamed(spreading()).keeps_bars
-    few = replace(spreading(), adds_bars=False) >> Dropping(1, "1e-6")
+        assert mech.step(Known()).buckets != "mixed" and mech.accuracy().max_drop == 27 + extra
+    assert Renamed(Bucketing(width=2) >> filtering()).step(Known()).buckets == "merged"
+    assert Renamed(spreading()).step(Known()).buckets == "mixed"
+    few = spreading().but(adds_bars=False) >> Dropping(1, "1e-6")
     told = few.accuracy(records_at_least=5400, bars=2)
     assert (told.alpha, told.max_drop) == (0.01, None)
 
@@ -389,14 +391,7 @@ def test_the_delta_of_the_table_stands_beside_the_one_asked_for() -> None:
 def test_noise_on_an_answer_is_not_called_a_move_of_the_values() -> None:
     """No moving of values changes how many there are: noise on a count is no distortion of the input."""
     above = Own(
-        name="above",
-        source=NUMBERS,
-        target=NUMBERS,
-        relation=None,
-        draw=lambda value, _: float(value > 10),
-        tau=lambda _setting: ErrorSensitivity(
-            alpha=0, gamma=0, bound=lambda beta: math.inf if beta else 0.0, metric=Difference()
-        ),
+        "above", lambda value, _: float(value > 10), Declared(tau=jumps), source=NUMBERS, target=NUMBERS, preserves=None
     )
     noisy = Laplace(CountAbove(5), sensitivity=1, epsilon=1)
     with pytest.raises(InputError, match="no bounded error"):
@@ -424,12 +419,7 @@ def test_a_value_that_was_moved_across_a_bound_is_lost() -> None:
 
 
 def test_a_distortion_of_another_kind_is_not_forgotten() -> None:
-    moving = replace(
-        spreading(),
-        tau=lambda _setting: ErrorSensitivity(
-            alpha=3, gamma=0, bound=lambda beta: beta, metric=Winf(), distortion=Move()
-        ),
-    )
+    moving = spreading().but(tau=unchanged, alpha=3, distortion=Move())
     known = {"records_at_least": 1000, "bars": 2}
     one, two = Dropping(1, "1e-6"), Bucketing(width=2, bounds=BOUNDS)
     for mech in ((one >> two) >> moving, one >> (two >> moving)):
@@ -465,21 +455,15 @@ def _steps() -> list[Mechanism]:
         BucketHistogram(alpha="0.2", beta=2, epsilon=1, bounds=BOUNDS, records_at_least=1000),
         filtering(),
         spreading(),
-        replace(spreading(), relation=None),
-        *(replace(spreading(), relation=relation, adds_bars=False) for relation in relations),
-        replace(
-            spreading(),
-            tau=lambda _setting: ErrorSensitivity(
-                alpha=0.5, gamma=0, bound=lambda beta: 2 * beta, metric=Winf(), distortion=Move()
-            ),
-            sigma=DistortionSensitivity(bound=lambda alpha: 2 * alpha),
+        replace(spreading(), preserves=None),
+        *(replace(spreading().but(adds_bars=False), preserves=relation) for relation in relations),
+        spreading().but(
+            tau=lambda error: error.through(lambda beta: 2 * beta),
+            alpha=0.5,
+            distortion=Move(),
+            sigma=Sigma(lambda alpha: 2 * alpha),
         ),
-        replace(
-            spreading(),
-            tau=lambda _setting: ErrorSensitivity(
-                alpha=2, gamma=0, bound=lambda beta: beta, metric=Winf(), distortion=swaps
-            ),
-        ),
+        spreading().but(tau=unchanged, alpha=2.0, distortion=swaps),
     ]
 
 
@@ -499,9 +483,13 @@ def _facts(build: Callable[[], Mechanism]) -> Any:
         return mech
     known: list[dict[str, Any]] = [{}, {"records_at_least": 10**4}, {"records_at_least": 10**4, "bars": 4}]
     accuracies = [outcome(lambda k=k: mech.accuracy(gamma="0.05", **k)) for k in known]
-    fields = ("privacy", "relation", "bars", "most_bars", "least_records", "keeps_records", "keeps_bars", "adds_bars",
-              "name")  # fmt: skip
-    return accuracies, [getattr(mech, name) for name in fields]
+
+    def told(public: dict[str, Any]) -> Any:
+        step = mech.step(Known(**public))
+        return step.alpha, step.max_drop, step.after, step.buckets, step.distortion
+
+    steps = [outcome(lambda k=k: told(k)) for k in known]
+    return accuracies, steps, [getattr(mech, name) for name in ("privacy", "preserves", "needs", "name")]
 
 
 @settings(max_examples=150, deadline=None)
@@ -527,7 +515,7 @@ def test_grouping_does_not_matter_for_random_mechanisms(chain: list[Mechanism], 
 
 
 @dataclass(frozen=True)
-class Step:
+class Part:
     """A mechanism and its law, worked out apart from it."""
 
     mech: Mechanism
@@ -588,24 +576,24 @@ def _hidden(x: Bars) -> Law:
 
 
 STEPS = [
-    Step(Bucketing(width=2, bounds=BOUNDS), _sure(_cells)),
-    Step(
+    Part(Bucketing(width=2, bounds=BOUNDS), _sure(_cells)),
+    Part(
         Bucketing(width=2, bounds=BOUNDS, outside="drop"),
         _sure(lambda x: _cells(x, drop=True)),
         keeps=lambda key: 0 <= key <= 8,
     ),
-    Step(Dropping(NOISE.epsilon, NOISE.delta), _losing(CHANCES), protects=1, random=True),
-    Step(filtering(), _sure(low), keeps=lambda key: key < LIMIT),
-    Step(spreading(), _sure(spread)),
-    Step(jittering(), _jittered, random=True),
-    Step(Nibbling(), _losing([0.5, 0.5]), random=True),
+    Part(Dropping(NOISE.epsilon, NOISE.delta), _losing(CHANCES), protects=1, random=True),
+    Part(filtering(), _sure(low), keeps=lambda key: key < LIMIT),
+    Part(spreading(), _sure(spread)),
+    Part(jittering(), _jittered, random=True),
+    Part(Nibbling(), _losing([0.5, 0.5]), random=True),
 ]
-PAIRS = Step(pairing(), _sure(pairs))
-PRIVATE = [*STEPS, PAIRS, PAIRS, Step(TWICE, _losing(CHANCES_TWICE), protects=2, random=True),
-           Step(Hiding(), _hidden, protects=1, random=True)]  # fmt: skip
+PAIRS = Part(pairing(), _sure(pairs))
+PRIVATE = [*STEPS, PAIRS, PAIRS, Part(TWICE, _losing(CHANCES_TWICE), protects=2, random=True),
+           Part(Hiding(), _hidden, protects=1, random=True)]  # fmt: skip
 
 
-def _law(steps: list[Step], x: Bars) -> Law:
+def _law(steps: list[Part], x: Bars) -> Law:
     law: Law = {_frozen(x): 1.0}
     for step in steps:
         assume(len(law) <= 300)
@@ -652,14 +640,14 @@ private_chains = st.lists(st.sampled_from(PRIVATE), min_size=1, max_size=3).filt
 )
 
 
-def _chain(steps: list[Step]) -> Mechanism:
+def _chain(steps: list[Part]) -> Mechanism:
     mech = steps[0].mech
     for step in steps[1:]:
         mech = mech >> step.mech
     return mech
 
 
-def _hides(steps: list[Step]) -> bool:
+def _hides(steps: list[Part]) -> bool:
     """Whether some step hides a record: one that protects as many buckets as a record counts in when it gets there.
 
     Of steps that see a record in two buckets it is known only of pairing what they make of it, and so nothing is
@@ -683,7 +671,7 @@ def _hides(steps: list[Step]) -> bool:
 @settings(max_examples=150, deadline=None)
 @given(steps=chains, x=tables, statistic=st.sampled_from([None, Max()]), many=st.sampled_from([0, 0, 5, 20]))
 def test_no_outcome_contradicts_the_accuracy_that_is_derived(
-    steps: list[Step], x: Bars, statistic: Max | None, many: int
+    steps: list[Part], x: Bars, statistic: Max | None, many: int
 ) -> None:
     """Each outcome is the exact one for a part of the table, moved as far as is said: found by matching records."""
     x = {key: count * (1 + many if i == 0 else 1) for i, (key, count) in enumerate(x.items())}
@@ -726,7 +714,7 @@ def said_share(alpha: float) -> Fraction:
 
 @settings(max_examples=200, deadline=None)
 @given(steps=private_chains, x=tables, extra=st.integers(0, 9))
-def test_no_pair_of_neighbours_contradicts_the_privacy_that_is_derived(steps: list[Step], x: Bars, extra: int) -> None:
+def test_no_pair_of_neighbours_contradicts_the_privacy_that_is_derived(steps: list[Part], x: Bars, extra: int) -> None:
     mech = _chain(steps)
     private = mech.privacy
     assert (private is not None) == _hides(steps)
@@ -745,7 +733,7 @@ def test_no_pair_of_neighbours_contradicts_the_privacy_that_is_derived(steps: li
 
 @settings(max_examples=60, deadline=None)
 @given(steps=private_chains, x=tables)
-def test_the_laws_that_are_enumerated_are_those_of_the_mechanisms(steps: list[Step], x: Bars) -> None:
+def test_the_laws_that_are_enumerated_are_those_of_the_mechanisms(steps: list[Part], x: Bars) -> None:
     mech, law = _chain(steps), _law(steps, x)
     assert sum(law.values()) == pytest.approx(1)
     for _ in range(3):
@@ -756,7 +744,7 @@ def test_the_laws_that_are_enumerated_are_those_of_the_mechanisms(steps: list[St
 def test_a_record_in_two_buckets_is_not_hidden_by_noise_for_one(x: Bars) -> None:
     """The rule that >> applies is needed: noise for one bucket, on records that count in two, exceeds its own δ."""
     one = [PAIRS, STEPS[2]]
-    assert _chain(one).privacy is None and _chain([PAIRS, Step(TWICE, _losing(CHANCES_TWICE))]).privacy is not None
+    assert _chain(one).privacy is None and _chain([PAIRS, Part(TWICE, _losing(CHANCES_TWICE))]).privacy is not None
     here, there = _law(one, x), _law(one, {3: x[3] + 1})
     excess = sum(max(0.0, p - math.e * here.get(y, 0.0)) for y, p in there.items())
     assert excess > NOISE.delta_real * Fraction(11, 10)

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import pytest
+from _support.own import bounded
 
 from flexdp import Accuracy, Histogram, InputError, preserves_neighbours
 from flexdp.calculus import (
-    DistortionSensitivity,
-    ErrorSensitivity,
+    Error,
+    Sigma,
+    Step,
     compose_accuracy,
-    compose_error,
-    deterministic_error,
+    compose_steps,
     distortion_sensitivity,
     error_sensitivity,
+    function_step,
     identity,
     relax,
     sigma_on,
     tau_on,
 )
-from flexdp.calculus.accuracy import apply_error
+from flexdp.calculus.accuracy import read_off
 from flexdp.distances import Difference, Equality
 from flexdp.distortions import Drop, Move, OwnDistortion, Winf
 from flexdp.guarantees import AddRemove, AnswersWithin, OwnNeighbours, Replace
 from flexdp.mechanisms import (
     HISTOGRAMS,
+    IDENTITY,
     NUMBERS,
     Bucketing,
     Checked,
@@ -49,121 +53,110 @@ SAME = identity()
 LOSSY = Accuracy(alpha=0, beta=1, gamma="0.1")
 
 
-def error(bound: Callable[[float], float], **more: Any) -> ErrorSensitivity:
-    return ErrorSensitivity(**{"alpha": 0, "gamma": 0, "bound": bound, "metric": Difference(), **more})
-
-
 def test_the_loss_of_the_input_is_the_second_argument() -> None:
-    constant = compose_accuracy(LOSSY, error(lambda _beta: 0.0), sigma=identity())
+    constant = compose_accuracy(LOSSY, bounded(lambda _beta: 0.0), sigma=identity())
     assert (constant.beta, constant.gamma) == (0, 0)
-    doubled = compose_accuracy(LOSSY, error(lambda beta: 2 * beta), sigma=identity())
+    doubled = compose_accuracy(LOSSY, bounded(lambda beta: 2 * beta), sigma=identity())
     assert (doubled.beta, doubled.gamma) == (2, 0.1)
-    clipped = compose_accuracy(LOSSY, error(lambda beta: min(beta, 5)), sigma=identity())
+    clipped = compose_accuracy(LOSSY, bounded(lambda beta: min(beta, 5)), sigma=identity())
     assert (clipped.beta, clipped.gamma) == (1, 0.1)  # a smaller error at the price of the loss
-    declared = error(lambda beta: min(beta, 5), lossy_bound=lambda beta, gamma: 5 if gamma else beta)
+    declared = bounded(lambda beta: min(beta, 5), lossy=lambda beta, gamma: 5 if gamma else beta)
     known = compose_accuracy(LOSSY, declared, sigma=identity())
     assert (known.beta, known.gamma) == (5, 0)
-    unknown = compose_accuracy(LOSSY, error(lambda beta: beta, lossy_bound=lambda *_: math.inf), sigma=identity())
+    unknown = compose_accuracy(LOSSY, bounded(lambda beta: beta, lossy=lambda *_: math.inf), sigma=identity())
     assert (unknown.beta, unknown.gamma) == (1, 0.1)
-    own = compose_accuracy(LOSSY, error(lambda _beta: 2.0, gamma=0.25), sigma=identity())
+    own = compose_accuracy(LOSSY, bounded(lambda _beta: 2.0, gamma=0.25), sigma=identity())
     assert (own.beta, own.gamma) == (2, 0.25)
 
 
 @pytest.mark.parametrize("bound", [math.log, lambda beta: 0 * beta, int, math.sin])
 def test_a_bound_that_is_not_defined_at_infinity_is_none(bound: Callable[[float], float]) -> None:
-    assert error(bound)(1, 0.1) == math.inf
-    assert compose_accuracy(LOSSY, error(lambda b: max(0.0, bound(b))), sigma=identity()).gamma in (0, 0.1)
+    assert compose_accuracy(LOSSY, bounded(lambda b: max(0.0, bound(b))), sigma=identity()).gamma in (0, 0.1)
 
 
 def test_lost_histograms_may_be_of_another_size() -> None:
     """A count is the same for records that were moved, whatever the distance, but not for a table that was lost."""
     lossy = Accuracy(alpha=0, beta=1, gamma="0.1", metric=Winf())
-    counting = deterministic_error(lambda _beta: 0.0, metric=Difference(), takes=Winf())
+    counting = function_step(lambda _beta: 0.0, metric=Difference(), takes=Winf())
     assert compose_accuracy(lossy, counting, sigma=identity()).gamma == 0.1
-    assert compose_accuracy(lossy, error(lambda _beta: 0.0), sigma=identity()).gamma == 0.1
-    constant = error(lambda _beta: 0.0, takes=Winf(), lossy_bound=lambda *_: 0.0)
+    assert compose_accuracy(lossy, bounded(lambda _beta: 0.0), sigma=identity()).gamma == 0.1
+    constant = bounded(lambda _beta: 0.0, takes=Winf(), lossy=lambda *_: 0.0)
     assert compose_accuracy(lossy, constant, sigma=identity()).gamma == 0
 
 
 def test_error_sensitivities_compose_with_their_losses() -> None:
-    noisy = error(lambda beta: beta + 1, gamma=0.1)
-    assert compose_error(noisy, error(lambda _beta: 3.0), sigma=identity()).gamma == 0
-    assert compose_error(noisy, error(lambda beta: beta), sigma=identity()).gamma == 0.1
-    known = error(lambda beta: beta, lossy_bound=lambda beta, gamma: beta + 100 * gamma)
-    found = compose_error(noisy, known, sigma=identity())
-    assert (found.gamma, found.bound(2)) == (0, pytest.approx(13))
-    twice = compose_error(known, known, sigma=identity())
-    assert (twice.gamma, twice(2), twice(2, 0.5)) == (0, 2, 52)
-    assert compose_error(error(lambda beta: beta), known, sigma=identity()).lossy_bound is None
+    noisy = bounded(lambda beta: beta + 1, gamma=0.1)
+    assert compose_steps(noisy, bounded(lambda _beta: 3.0)).tau(Error()) == Error(3.0, 0.0)
+    assert compose_steps(noisy, bounded(lambda beta: beta)).tau(Error()) == Error(1.0, 0.1)
+    known = bounded(lambda beta: beta, lossy=lambda beta, gamma: beta + 100 * gamma)
+    found = compose_steps(noisy, known).tau(Error(2.0))
+    assert (found.gamma, found.beta) == (0, pytest.approx(13))
+    twice = compose_steps(known, known)
+    assert (twice.tau(Error(2.0)), twice.tau(Error(2.0, 0.5))) == (Error(2.0), Error(52.0))
 
 
 def test_a_loss_is_not_exchanged_for_a_larger_error() -> None:
     """A bound of at most one, whatever was lost, is no reason to give up that no error gives none."""
-    found = compose_error(error(lambda beta: beta, gamma=0.1), error(lambda beta: min(beta, 1.0)), sigma=identity())
-    assert (found.gamma, found.bound(0.0), found.bound(7.0)) == (0.1, 0, 1)
+    found = compose_steps(bounded(lambda beta: beta, gamma=0.1), bounded(lambda beta: min(beta, 1.0)))
+    assert (found.tau(Error()), found.tau(Error(7.0))) == (Error(0.0, 0.1), Error(1.0, 0.0))
 
 
 def test_where_an_error_has_no_bound_it_is_a_distance_moved() -> None:
     """A mode may jump however little the values move, so the error of the histogram becomes part of the distortion."""
     histogram = Accuracy(alpha=0.01, beta=2.5, metric=Winf())
-    jumping = error(lambda beta: math.inf if beta else 0.0, takes=Winf())
-    steady = error(lambda beta: beta, takes=Winf())
-    found = apply_error(histogram, jumping, sigma=identity())
+    jumping = bounded(lambda beta: math.inf if beta else 0.0, takes=Winf())
+    steady = bounded(lambda beta: beta, takes=Winf())
+    found = read_off(histogram, jumping)
     assert (found.alpha, found.moved, found.beta) == (0.01, 2.5, 0)
-    found = apply_error(histogram, steady, sigma=identity())
+    found = read_off(histogram, steady)
     assert (found.alpha, found.moved, found.beta) == (0.01, 0, 2.5)
 
 
-class Step(Mechanism):
-    """A step with whatever declarations a test needs."""
+class Own(Mechanism):
+    """A step as a mechanism; it is run as the identity."""
 
-    error: ErrorSensitivity
-    sigma: DistortionSensitivity = SAME
-    moves: Callable[[float], float] | None = None
+    promise: Step
     source: Space = NUMBERS
     target: Space = NUMBERS
-    keeps_bars: bool = False
 
     def draw(self, x: Any, bits: Bits) -> Any:  # noqa: ARG002
         return x
 
-    def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
-        return self.error
-
-    def metric_sensitivity(self, beta: float) -> float:
-        return super().metric_sensitivity(beta) if self.moves is None else self.moves(beta)
+    def step(self, known: Known) -> Step:  # noqa: ARG002
+        return self.promise
 
 
 LOOSE = relax(identity(), theta="0.02", omega="0.5")
 
 
 def test_chains_take_a_relaxed_distortion_sensitivity() -> None:
-    first = Step(error(lambda beta: beta + 1), sigma=LOOSE)
-    second = Step(error(lambda beta: beta, alpha=0.1), moves=lambda beta: 3 * beta)
+    first = Own(bounded(lambda beta: beta + 1, sigma=LOOSE))
+    second = Own(bounded(lambda beta: beta, alpha=0.1, sigma=SAME, moves=lambda beta: 3 * beta))
     chain = first >> second
     found = chain.accuracy()
     assert (found.alpha, found.beta, found.gamma) == (0.1, 2.5, 0.02)
-    tau = chain.tau(Known())
-    assert (tau.bound(2), tau.gamma) == (4.5, 0.02)
-    assert (chain.sigma.theta, chain.sigma.omega, chain.sigma.bound(0.3)) == (0.02, 1.5, 0.3)
-    third = Step(error(lambda beta: beta, alpha=0.2), sigma=LOOSE, moves=lambda beta: 2 * beta)
+    both = chain.step(Known())
+    assert both.tau(Error(2.0)) == Error(4.5, 0.02)
+    assert (both.sigma.theta, both.sigma.omega, both.sigma(0.3)) == (0.02, 1.5, 0.3)
+    third = Own(bounded(lambda beta: beta, alpha=0.2, sigma=LOOSE, moves=lambda beta: 2 * beta))
     longer = (chain >> third).accuracy()
     assert longer == (first >> (second >> third)).accuracy()
     assert (longer.beta, longer.gamma) == (2.5 + 3, pytest.approx(0.04))
-    assert (chain >> third).sigma.omega == 3.5
+    assert (chain >> third).step(Known()).sigma.omega == 3.5
 
 
 def test_a_relaxed_sigma_costs_nothing_where_nothing_is_distorted() -> None:
-    first = Step(error(lambda beta: beta + 1), sigma=LOOSE)
-    assert (first >> Step(error(lambda beta: beta))).accuracy() == Accuracy(alpha=0, beta=1)
-    jumping = first >> Step(error(lambda beta: beta, alpha=0.1))
-    with pytest.raises(InputError, match="sensitivity must be finite at the omega of a relaxed sigma"):
+    first = Own(bounded(lambda beta: beta + 1, sigma=LOOSE))
+    assert (first >> Own(bounded(lambda beta: beta))).accuracy() == Accuracy(alpha=0, beta=1)
+    jumping = first >> Own(bounded(lambda beta: beta, alpha=0.1))
+    with pytest.raises(InputError, match="moves must be finite at the omega of a relaxed sigma"):
         jumping.accuracy()
-    assert jumping.tau(Known()).bound(1) == math.inf
-    tables = Step(error(lambda b: b, metric=Winf()), sigma=LOOSE, source=HISTOGRAMS, target=HISTOGRAMS,
-                  keeps_bars=True)  # fmt: skip
-    assert (tables >> Dropping(1, "1e-6")).accuracy(records_at_least=5400, bars=2).gamma == 0.02
-    assert (Bucketing(width=5) >> tables >> ReadOff(Max())).sigma.omega == 0.5
+    assert jumping.step(Known()).tau(Error(1.0)).beta == math.inf
+    promise = bounded(lambda b: b, metric=Winf(), sigma=LOOSE, buckets="kept")
+    tables = Own(promise, source=HISTOGRAMS, target=HISTOGRAMS)
+    few = replace(tables, promise=replace(promise, after=Known(records_at_least=5400, bars=2)))
+    assert (few >> Dropping(1, "1e-6")).accuracy().gamma == 0.02
+    assert (Bucketing(width=5) >> tables >> ReadOff(Max())).step(Known()).sigma.omega == 0.5
 
 
 def test_relaxed_sigmas_compose_as_they_compute() -> None:
@@ -187,7 +180,7 @@ def test_computed_sensitivities_compose() -> None:
     sigma = sigma_on(lambda x: x, range(10), gap, gap)
     before = Accuracy(alpha=1, beta=float(first), gamma="1/8", distortion=OwnDistortion("gap"))
     derived = compose_accuracy(before, tau, sigma=sigma)
-    assert (derived.alpha, derived.beta, derived.gamma) == (2, tau(1, 1 / 8), 0.1)
+    assert (derived.alpha, derived.beta, derived.gamma) == (2, tau.tau(Error(1, 1 / 8)).beta, 0.1)
 
     def whole(x: int) -> dict[int, Fraction]:
         found: dict[int, Fraction] = {}
@@ -223,14 +216,58 @@ def test_built_in_mechanisms_declare_what_is_computed() -> None:
     full = [table for table in grid(2) if table.size]
     read = check_declared(ReadOff(Max()), full, function=Max(), betas=[0, 3])
     assert read and len(read.claims) >= 4, read
-    shift = Laplace(sensitivity=1, epsilon=1)
     assert check_declared(ReadOff(Support()), full, function=Support(), betas=[0, 3])
     step = Dropping(2, "0.3")
     by_law, by_hand = (error_sensitivity(m, lambda x: x, grid(2), Drop()) for m in (step, lambda x: drop_law(step, x)))
     assert by_law.value == by_hand.value > 0
     assert check_declared(step, grid(2), known=Known(bars=2), betas=[0])
     with pytest.raises(InputError, match="last and only random step"):
-        check_declared(shift, range(3), distortion=Equality(), known=Known(gamma=Fraction(1, 10)))
+        known = Known(gamma=Fraction(1, 10))
+        check_declared(Laplace(sensitivity=1, epsilon=1), range(3), distortion=Equality(), known=known)
+
+
+@dataclass(frozen=True)
+class Secret:
+    """Private, with a law that nobody knows."""
+
+    privacy: int = 1
+
+    def __call__(self, x: Any) -> Any:
+        return x
+
+
+def test_what_knows_its_law_is_checked_without_arguments() -> None:
+    """A mechanism that knows its law and its function is checked on a small space of its own."""
+    for mechanism in (Dropping(3, "0.2"), Dropping(1, "0.3"), Bucketing(width=5, bounds=(0, 10)), ReadOff(Max())):
+        checked = check_declared(mechanism)
+        assert checked and len(checked.claims) >= 2, checked
+    assert check_declared(Bucketing(width=5, bounds=(0, 10)) >> Dropping(3, "0.2"))
+    known = Known(records_at_least=1, bars=2)
+    names = {claim.name for claim in check_declared(Dropping(3, "0.2"), known=known).claims}
+    assert {"σ(0)", "bars after it", "buckets"} <= names and any(name.startswith("τ") for name in names)
+    steeper = Dropping(1, "0.05")
+    assert steeper.max_drop > Dropping(3, "0.2").max_drop
+
+    class Careless(Mechanism):
+        """More noise than it says."""
+
+        source = target = HISTOGRAMS
+        function = IDENTITY
+
+        def draw(self, x: Histogram, bits: Bits) -> Histogram:
+            return steeper.draw(x, bits)
+
+        def law(self, x: Any) -> Any:
+            return steeper.law(x)
+
+        def step(self, known: Known) -> Step:
+            return Dropping(3, "0.2").step(known)
+
+    assert [claim.name[0] for claim in check_declared(Careless()).contradictions] == ["τ"]
+    with pytest.raises(InputError, match="is randomised, so its distribution is needed"):
+        error_sensitivity(Secret(), lambda x: x, grid(2), Drop())
+    with pytest.raises(InputError, match="points must be given"):
+        check_declared(Bucketing(width=5, dimensions=2))
 
 
 class Wrong(Mechanism):
@@ -238,28 +275,28 @@ class Wrong(Mechanism):
 
     by: int = 2
     source = target = HISTOGRAMS
-    keeps_records = True
-    adds_bars = False
-    relation = (AddRemove(), AddRemove())
-    bars = 1
+    preserves = (AddRemove(), AddRemove())
 
     def draw(self, x: Histogram, bits: Bits) -> Histogram:  # noqa: ARG002
         moved = {key + self.by: count for key, count in x.items() if count != 2}
         return Histogram.from_counts(moved) if moved else Histogram([], [])
 
-    def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
-        return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: beta + 1, metric=Winf())
+    def step(self, known: Known) -> Step:
+        after = Known(records_at_least=known.records_at_least, bars=1)
+        return Step(lambda error: error.plus(1), metric=Winf(), after=after)
 
 
 def test_declarations_that_are_false_are_named_with_the_case() -> None:
-    found = check_declared(Wrong(), grid(3), output_metric=lambda x, y: 0 if x == y else 9)
+    few = Known(records_at_least=2)
+    found = check_declared(Wrong(), grid(3), output_metric=lambda x, y: 0 if x == y else 9, known=few)
     assert not found
     wrong = {claim.name for claim in found.contradictions}
-    assert {"τ(0, 0)", "keeps_records", "bars", "relation"} <= wrong
+    assert {"τ(0, 0)", "records_at_least after it", "bars after it", "preserves"} <= wrong
     assert "{1: 2} becomes {}" in str(found) or "{4: 2} becomes {}" in str(found)
     kept = next(claim for claim in found.contradictions if claim.name == "τ(0, 0)")
     assert (kept.declared, kept.computed) == (1, 9) and "X = " in kept.where
-    steep = check_declared(Step(error(lambda beta: beta)), range(4), function=lambda x: x, law=lambda x: 2 * x,
+    own = Own(bounded(lambda beta: beta, moves=lambda beta: beta))
+    steep = check_declared(own, range(4), function=lambda x: x, law=lambda x: 2 * x,
                            distortion=Equality(), betas=[1])  # fmt: skip
     assert str(steep).startswith("τ(1, 0) is declared as 1, but is 4: with X = 3 and X′ = 2")
     with pytest.raises(InputError, match="points must include inputs of which known is true"):
@@ -307,7 +344,7 @@ def test_dropping_is_what_it_declares_on_a_small_space() -> None:
     checked = check_declared(small, grid(3), law=lambda x: drop_law(small, x))
     assert checked, checked
     known = Known(records_at_least=4, bars=2)
-    alpha = small.tau(known).alpha
+    alpha = small.step(known).alpha
     assert alpha is not None
     least = error_sensitivity(
         lambda x: drop_law(small, x), lambda x: x, [x for x in grid(3) if x.size >= 4], Drop(), alpha, targets=grid(3),
@@ -324,14 +361,13 @@ class Keeping(Mechanism):
 
     within: float = 0.0
     source = target = HISTOGRAMS
-    sigma = SAME
-    keeps_bars = True
 
     def draw(self, x: Histogram, bits: Bits) -> Histogram:  # noqa: ARG002
         return x
 
-    def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
-        return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: beta + self.within, metric=HISTOGRAMS.metric)
+    def step(self, known: Known) -> Step:  # noqa: ARG002
+        own = lambda error: error.plus(self.within)  # noqa: E731
+        return Step(own, metric=HISTOGRAMS.metric, sigma=SAME, buckets="kept")
 
 
 def histogram(bars: dict[float, int]) -> Histogram:
@@ -396,10 +432,10 @@ SMALL = Dropping(3, "0.2")
 )  # fmt: skip
 def test_whether_buckets_are_kept_is_found_by_enumeration(step: Mechanism, function: Any, law: Any, kept: bool) -> None:
     checked = check_declared(step, grid(3), function=function, law=function if law == "function" else law)
-    claim = next(claim for claim in checked.claims if claim.name == "keeps_bars")
+    claim = next(claim for claim in checked.claims if claim.name == "buckets")
     assert claim.holds is kept, claim
     if kept:
-        assert str(claim) == "keeps_bars is declared as True, and is so"
+        assert str(claim) in {f"buckets is declared as {word}, and is so" for word in ("kept", "merged")}
     else:
         assert "becomes {" in claim.where and "more from a bucket of" in claim.where
 
@@ -414,12 +450,12 @@ def test_an_output_that_the_declared_error_does_not_reach_is_a_contradiction_of_
 
 def test_buckets_that_cannot_be_taken_apart_are_not_checked() -> None:
     large = [Histogram.from_counts({1: 300}), Histogram.from_counts({1: 15, 4: 15})]
-    assert "keeps_bars" not in {claim.name for claim in check_declared(Keeping(), large).claims}
-    undeclared = check_declared(Step(error(lambda b: b, metric=Winf()), source=HISTOGRAMS, target=HISTOGRAMS), grid(2))
-    assert "keeps_bars" not in {claim.name for claim in undeclared.claims}
+    assert "buckets" not in {claim.name for claim in check_declared(Keeping(), large).claims}
+    undeclared = check_declared(Own(bounded(lambda b: b, metric=Winf()), source=HISTOGRAMS, target=HISTOGRAMS), grid(2))
+    assert "buckets" not in {claim.name for claim in undeclared.claims}
     undefined = check_declared(Keeping(), grid(2)[1:], function=lambda x: Histogram(x.keys - x.keys[0] + 1, x.counts),
                                law=lambda x: Histogram(x.keys - x.keys[0] + 1, x.counts))  # fmt: skip
-    assert not next(claim for claim in undefined.claims if claim.name == "keeps_bars").holds, "the first key decides"
+    assert not next(claim for claim in undefined.claims if claim.name == "buckets").holds, "the first key decides"
 
 
 # --- the distance of histograms ---
@@ -454,8 +490,8 @@ def test_a_bound_at_a_fraction_is_compared_outward(alpha: str) -> None:
         (lambda a: a - 1e-14, False),
         (lambda a: 0.0 if a < 0.05 else a / 2, False),
     ):
-        step = Step(error(lambda b: b, metric=Winf()), sigma=DistortionSensitivity(bound=bound),
-                    source=HISTOGRAMS, target=HISTOGRAMS)  # fmt: skip
+        promise = bounded(lambda b: b, metric=Winf(), sigma=Sigma(bound))
+        step = Own(promise, source=HISTOGRAMS, target=HISTOGRAMS)
         found = check_declared(step, tables, alphas=[alpha])
         wrong = {claim.name for claim in found.contradictions if claim.name.startswith("σ")}
         attained = any(Fraction(alpha) * n == int(Fraction(alpha) * n) for n in range(1, 22))
@@ -466,7 +502,7 @@ def test_bounds_of_errors_at_fractions_are_compared_outward() -> None:
     third = Fraction(1, 3)
     apart = lambda a, b: abs(a - b) * third  # noqa: E731
     for bound, holds in ((lambda b: b, True), (lambda b: b * (1 - 1e-14), False)):
-        step = Step(error(bound), moves=bound)
+        step = Own(bounded(bound, moves=bound))
         found = check_declared(step, range(4), distortion=Equality(), betas=["1/3", "2/3"], metric=apart,
                                output_metric=apart)  # fmt: skip
         assert bool(found) is holds and len(found.claims) >= 4, found

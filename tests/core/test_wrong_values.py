@@ -191,7 +191,7 @@ EACH = flexdp.release(TABLE, ["x", "y"], **RIGHT, width=1, separately=True)
 COUNTS = np.array([30, 20, 0, 5])
 ACCURACY = flexdp.Accuracy(alpha=0.1, beta=1)
 PRIVACY = flexdp.Privacy(epsilon=1, delta=0)
-ERROR = calculus.deterministic_error(lambda beta: beta, metric=Difference())
+ERROR = calculus.function_step(lambda beta: beta, metric=Difference())
 DROPS = noise.DropNoise(1, 1e-6)
 DROPPING = mechanisms.Dropping(1, 1e-6)
 DISCRETE, NEAR = distances.Equality(), guarantees.AnswersWithin(1)
@@ -490,7 +490,6 @@ def answers(folder: Path) -> dict[str, Call]:
 
 def theory() -> dict[str, Call]:
     """Histograms, noise, guarantees, distances and mechanisms."""
-    numbers = none("takes", "max_drop")
     accuracy = {"alpha": 0.1, "beta": 1, "gamma": 0, "relative": False, "max_drop": 3, "moved": 0, "unit": ""}
     words = {"distortion": Drop(), "metric": Difference(), "counted": "record", "place": "each bucket"}
     buckets = {"width": 1, "bounds": (0, 9), "outside": "clamp", "kind": "number", "dimensions": 1}
@@ -499,7 +498,6 @@ def theory() -> dict[str, Call]:
     measured = {"histogram": BARS, "outputs": [1, 2], "statistic": statistics.Max()}
     reach = {"distortion": distortions.Drop(), **none("distance", "domain", "candidates")}
     curve = measure.accuracy_curve(BARS, [1, 2], statistics.Max(), [0.1], [0])
-    flags = {"distortion": Drop(), "scales": False, "merges": False, "lossy_bound": None}
     computed = {"f": lambda x: x, "points": [1, 2], "output_metric": None}
     naming = {"named": Difference(), "measured": Drop(), "targets": (), "metric": None}
     lost = {"alpha2": 0, "gamma2": 0, "beta1": 0, "gamma1": 0}
@@ -593,19 +591,16 @@ def theory() -> dict[str, Call]:
         "AccuracyCurve.at": Call(curve.at, {"alpha": 0.1, "gamma": 0}),
         "compose_accuracy": Call(
             calculus.compose_accuracy,
-            {"first": ACCURACY, "second": ERROR, "sigma": calculus.identity(), "sensitivity": None},
+            {"first": ACCURACY, "second": ERROR, "sigma": calculus.identity(), "keeps_bars": False},
         ),
-        "compose_error": Call(
-            calculus.compose_error, {"first": ERROR, "second": ERROR, "sigma": calculus.identity(), "sensitivity": None}
-        ),
-        "deterministic_error": Call(
-            calculus.deterministic_error,
+        "compose_steps": Call(calculus.compose_steps, {"first": ERROR, "second": ERROR}),
+        "function_step": Call(
+            calculus.function_step,
             {"sensitivity": float, "metric": Difference(), "takes": None, "scales": False},
         ),
         "drop_move_accuracy": Call(
             calculus.drop_move_accuracy, {"first": ACCURACY, "metric": Difference(), "eta": None}
         ),
-        "bijection": Call(calculus.bijection, {"bound": float}),
         "laplace_accuracy": Call(calculus.laplace_accuracy, {"sensitivity": 1, "epsilon": 1, "gamma": 0.1}),
         "post_process": Call(calculus.post_process, {"privacy": PRIVACY}),
         "pre_process": Call(
@@ -632,10 +627,17 @@ def theory() -> dict[str, Call]:
         "useful_accuracy": Call(calculus.useful_accuracy, {"beta": 1, "gamma": 0, "psi": 0}),
         "perturbed_accuracy": Call(calculus.perturbed_accuracy, {"beta": 1, "gamma": 0, "psi": 0, **none("distance")}),
         "perturbation": Call(calculus.perturbation, none("distance")),
-        "DistortionSensitivity": Call(calculus.DistortionSensitivity, {"bound": float, "theta": 0.0, "omega": 0.0}),
-        "ErrorSensitivity": Call(
-            calculus.ErrorSensitivity,
-            {"alpha": 0.0, "gamma": 0.0, "bound": float, "metric": Difference(), **numbers, **flags},
+        "Sigma": Call(calculus.Sigma, {"bound": float, "theta": 0.0, "omega": 0.0}),
+        "Step": Call(
+            calculus.Step,
+            {
+                "tau": ERROR.tau,
+                "metric": Difference(),
+                "alpha": 0.0,
+                "max_drop": None,
+                "takes": None,
+                "buckets": "kept",
+            },
         ),
     }
     for distortion in (distortions.Drop(), distortions.Move(), distortions.DropMove(1)):

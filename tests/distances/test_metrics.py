@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _support.own import bounded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexdp import Accuracy, Histogram, InputError
 from flexdp.calculus import compose_accuracy, drop_move_accuracy, identity
-from flexdp.calculus.sensitivities import ErrorSensitivity
 from flexdp.distances import (
     Chebyshev,
     Cyclic,
@@ -234,7 +234,7 @@ def test_guarantees_take_a_distortion_or_metric_of_one_s_own() -> None:
     assert late.distortion(x, y) == 2 and Move(Cyclic(24))(x, y) == 2
     both = DropMove("0.1", Cyclic(24))
     assert both.eta == Fraction(1, 10) and both != DropMove("0.2", Cyclic(24)) and both(x, y) == 0.2
-    dropping = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=Difference(), distortion=Drop())
+    dropping = bounded(alpha=0.1, gamma=0, bound=lambda b: b, metric=Difference(), distortion=Drop())
     priced = Accuracy(alpha="0.3", beta=0, distortion=DropMove("0.1", Cyclic(24)))
     assert compose_accuracy(priced, dropping, sigma=identity()).alpha == pytest.approx(0.4)
     assert Move("cityblock") == Move("cityblock") and Drop() == Drop()

@@ -8,11 +8,12 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
+from _support.own import bounded
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp import Accuracy, Histogram, InputError, Privacy
-from flexdp.calculus import ErrorSensitivity, compose_accuracy, deterministic_error, drop_move_accuracy, identity
+from flexdp.calculus import compose_accuracy, drop_move_accuracy, function_step, identity
 from flexdp.distances import Difference, Equality, Hausdorff, OwnMetric, lossy_winf
 from flexdp.distortions import Drop, DropMove, Move, OwnDistortion, extend
 from flexdp.guarantees import AddRemove, AnswersWithin, Condition, Neighbours, OwnNeighbours, Replace, percent_text
@@ -125,9 +126,9 @@ def test_a_distortion_of_one_s_own_is_named_and_used() -> None:
     assert swaps(x, y) == 2 == extend(swaps, x, y).value  # type: ignore[arg-type]
     first = Accuracy(alpha=3, beta=1, distortion=swaps)
     assert str(first) == "Exact after a distortion (swap) of at most 3, to within 1."
-    own = ErrorSensitivity(alpha=2, gamma=0, bound=lambda b: b, metric=Difference(), distortion=swaps)
+    own = bounded(alpha=2, gamma=0, bound=lambda b: b, metric=Difference(), distortion=swaps)
     assert compose_accuracy(first, own, sigma=identity()).alpha == 5, "distances add up beyond 1"
-    drop = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=Difference())
+    drop = bounded(alpha=0.1, gamma=0, bound=lambda b: b, metric=Difference())
     with pytest.raises(InputError, match="'swap' and 'drop' have no sum"):
         compose_accuracy(first, drop, sigma=identity())
     with pytest.raises(InputError, match="alpha must be in"):
@@ -139,11 +140,11 @@ def test_a_distortion_of_one_s_own_is_named_and_used() -> None:
 def test_a_metric_of_one_s_own_is_named_and_used() -> None:
     angle = OwnMetric("angle", lambda a, b: min(abs(a - b), 360 - abs(a - b)))
     assert lossy_winf([350.0], [10.0], metric=angle).value == 20
-    turn = deterministic_error(lambda beta: beta, metric=angle)
+    turn = function_step(lambda beta: beta, metric=angle)
     found = compose_accuracy(Accuracy(alpha=0, beta=1), turn, sigma=identity())
     assert found.metric == OwnMetric("angle")
     with pytest.raises(InputError, match="metrics do not fit"):
-        wanted = deterministic_error(lambda beta: beta, metric=Difference(), takes=Hausdorff())
+        wanted = function_step(lambda beta: beta, metric=Difference(), takes=Hausdorff())
         compose_accuracy(found, wanted, sigma=identity())
     with pytest.raises(InputError, match="distance was not given"):
         OwnMetric("angle")(1, 2)
@@ -164,13 +165,13 @@ def test_a_price_of_moving_gives_the_theorem_s_one_number(alpha: Fraction, beta:
     assert found.distortion == DropMove(eta)
     assert found.alpha is not None and alpha + eta * beta <= Fraction(found.alpha)
     assert Fraction(found.alpha) <= (alpha + eta * beta) * (1 + Fraction(1, 10**14))
-    drop = ErrorSensitivity(alpha=0.25, gamma=0, bound=lambda b: b, metric=Equality())
+    drop = bounded(alpha=0.25, gamma=0, bound=lambda b: b, metric=Equality())
     more = compose_accuracy(found, drop, sigma=identity())
     assert more.distortion == (found.distortion if found.alpha else Drop())
     assert more.alpha == pytest.approx(float(alpha + eta * beta) + 0.25)
     if found.alpha:
         every = Accuracy(alpha="0.1", beta=0, moved=1, distortion=DropMove())
-        priced = ErrorSensitivity(alpha=0.1, gamma=0, bound=lambda b: b, metric=Equality(), distortion=DropMove(eta))
+        priced = bounded(alpha=0.1, gamma=0, bound=lambda b: b, metric=Equality(), distortion=DropMove(eta))
         with pytest.raises(InputError, match="must be the same throughout"):
             compose_accuracy(every, priced, sigma=identity())
 

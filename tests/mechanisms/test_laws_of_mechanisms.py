@@ -101,7 +101,7 @@ def test_closed_forms_are_those_of_enumeration(counts: dict[int, int], statistic
     assert (read.law_after(law).masses == found.masses) and found.error >= 0  # type: ignore[attr-defined]
     doubles = Independent(
         {key: Whole(bar.dense[0], bar.dense[1].astype(float)) for key, bar in law.factors.items()},  # type: ignore[attr-defined]
-        law.build,
+        law.build,  # type: ignore[attr-defined]
     )
     rounded = law_read_off(doubles, statistic)
     assert rounded is not None

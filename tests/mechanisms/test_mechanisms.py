@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise, product
@@ -19,12 +20,14 @@ from scipy.stats import chi2, kstest
 from flexdp import Histogram, InputError
 from flexdp._core.exact import root_up
 from flexdp.buckets.parse import make_buckets, make_grid
-from flexdp.calculus import DistortionSensitivity, identity, relax
+from flexdp.calculus import Error, Step, identity, relax
 from flexdp.distances import Difference, Equality, Hausdorff, OwnMetric
 from flexdp.distortions import Drop, DropMove, Winf
 from flexdp.guarantees import AddRemove, AnswersWithin, Condition
 from flexdp.measure import flexible_error
 from flexdp.mechanisms import (
+    HISTOGRAMS,
+    IDENTITY,
     BucketHistogram,
     Bucketing,
     Dropping,
@@ -36,8 +39,8 @@ from flexdp.mechanisms import (
     STLap,
     compose,
 )
-from flexdp.mechanisms.wrapper import Wrapper
 from flexdp.noise import DropNoise
+from flexdp.noise.bits import Bits
 from flexdp.noise.continuous import laplace, shifted_truncated_laplace
 from flexdp.statistics import (
     IQR,
@@ -271,12 +274,17 @@ def test_two_relative_bucketings_hold_their_sum() -> None:
         assert abs(x - centre) <= promised * abs(centre)
 
 
-class Loose(Wrapper):
-    inner: Mechanism = DROPPING
+class Loose(Mechanism):
+    """Dropping, with a σ that is relaxed."""
 
-    @property
-    def sigma(self) -> DistortionSensitivity:
-        return relax(identity(), theta="0.1", omega=1)
+    source = target = HISTOGRAMS
+    function = IDENTITY
+
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:
+        return DROPPING.draw(x, bits)
+
+    def step(self, known: Known) -> Step:
+        return replace(DROPPING.step(known), sigma=relax(identity(), theta="0.1", omega=1))
 
 
 def test_mechanisms_refuse_what_they_cannot_run_on() -> None:
@@ -300,8 +308,8 @@ def test_mechanisms_refuse_what_they_cannot_run_on() -> None:
         Dropping(1, "1e-6") >> ReadOff(Top(3)) >> Laplace(sensitivity=1, epsilon=1)
     with pytest.raises(InputError, match="must be a number"):
         Laplace(Support(), sensitivity=1, epsilon=1)
-    loose = Loose(Dropping(1, "1e-6"))  # a relaxed σ composes: here at the price of θ and of Δ(ω) = ω
-    assert (Bucketing(width=5) >> loose).accuracy() == (Bucketing(width=5) >> loose.inner).accuracy()
+    loose = Loose()  # a relaxed σ composes: here at the price of θ and of Δ(ω) = ω
+    assert (Bucketing(width=5) >> loose).accuracy() == (Bucketing(width=5) >> DROPPING).accuracy()
     found = (loose >> Dropping(1, "1e-6")).accuracy()
     assert (found.beta, found.gamma, found.max_drop) == (1, 0.1, 54)
 
@@ -328,7 +336,7 @@ def test_bucket_histogram_keeps_alpha_and_beta(dimensions: int) -> None:
     assert found.beta <= 20
     assert mech.accuracy() == found, "it was built for that many records"
     width = 40 / math.sqrt(dimensions)
-    assert mech.bars == math.ceil(100 / width) ** dimensions
+    assert mech.step(Known()).after.bars == math.ceil(100 / width) ** dimensions
     assert mech.privacy is not None and mech.privacy.epsilon == 1
     rng = np.random.default_rng(dimensions)
     points = rng.uniform(0, 100, (2000, dimensions))
@@ -580,7 +588,7 @@ def test_any_function_is_read_off_with_the_drop_move_guarantee() -> None:
     assert (bucketed >> ReadOff(spread, metric=angle)).accuracy().metric == angle
     assert (Dropping(1, "1e-6") >> ReadOff(len, metric=Difference()) >> Laplace(sensitivity=1, epsilon=1)).name
     wider = ReadOff(Range(), metric=angle)
-    assert (wider.target.metric, wider.tau(Known()).bound(1.0), (bucketed >> wider).accuracy().beta) == (
+    assert (wider.target.metric, wider.step(Known()).tau(Error(1.0)).beta, (bucketed >> wider).accuracy().beta) == (
         angle,
         2.0,
         5.0,
@@ -590,7 +598,7 @@ def test_any_function_is_read_off_with_the_drop_move_guarantee() -> None:
     for bad in (3, Max, "max"):
         with pytest.raises(InputError, match="statistic must be"):
             ReadOff(bad)  # type: ignore[arg-type]
-    assert ReadOff(spread).metric_sensitivity(0.0) == math.inf and ReadOff(Range()).metric_sensitivity(1.0) == 2.0
+    assert ReadOff(spread).step(Known()).moves(0.0) == math.inf and ReadOff(Range()).step(Known()).moves(1.0) == 2.0
     named = ReadOff(spread, metric=turned)
     assert named.target.metric == OwnMetric("turned") and named.target.metric(350, 20) == 30
     with pytest.raises(InputError, match="metric must be a Metric"):
@@ -630,7 +638,7 @@ def test_half_diagonals_are_rounded_up(dimensions: int) -> None:
 def test_bucket_histogram_drops_no_more_than_alpha_allows() -> None:
     """α = 0.2 of 1000 records in 5 buckets is 40 of each: that many may be lost, and 41 may not."""
     mech = BucketHistogram(alpha="0.2", beta=10, epsilon=1, bounds=(0, 100), records_at_least=1000)
-    assert mech.bars == 5
+    assert mech.step(Known()).after.bars == 5
     found = mech.accuracy()
     assert found.max_drop == 40 and found.alpha == 0.2
     exact = BucketHistogram(alpha="0.2", beta=10, epsilon=1, bounds=(0, 100), records_at_least=1024)
@@ -646,7 +654,7 @@ def test_emptiness_is_sure_from_the_reach_on_and_not_before() -> None:
 
 def test_dropping_in_several_dimensions() -> None:
     mech = Bucketing(width=10, bounds=(0, 100), dimensions=2) >> Dropping(epsilon=1, delta="1e-6", dimensions=2)
-    assert mech.bars == 100
+    assert mech.step(Known()).after.bars == 100
     assert mech.accuracy().beta == pytest.approx(5 * math.sqrt(2))
     x = Histogram(np.array([[3.0, 4.0], [7.0, 1.0], [55.0, 99.0]]), [100, 100, 100])
     y = mech(x)
@@ -681,4 +689,4 @@ def test_missing_parameters() -> None:
 def test_accuracy_is_error_sensitivity_at_zero() -> None:
     known = Known(records_at_least=10**5, bars=24)
     for mech in (Bucketing(width=5), Dropping(epsilon=1, delta="1e-6"), ReadOff(Range()), pipeline(Max())):
-        assert mech.tau(known).bound(0.0) == mech.accuracy(records_at_least=10**5, bars=24).beta
+        assert mech.step(known).tau(Error()).beta == mech.accuracy(records_at_least=10**5, bars=24).beta

@@ -21,7 +21,7 @@ import flexdp
 import flexdp.mechanisms
 import flexdp.statistics
 from flexdp import Histogram, InputError, Release
-from flexdp.calculus import ErrorSensitivity, of_group, of_unit, total
+from flexdp.calculus import Step, of_group, of_unit, total
 from flexdp.distortions import Winf
 from flexdp.guarantees import AddRemove, Privacy
 from flexdp.histogram import KeyedHistogram
@@ -90,7 +90,7 @@ made = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_equal_parameters_make_equal_values(make: Callable[[], Mechanism]) -> None:
     one, two = make(), make()
     assert one is not two and one == two and hash(one) == hash(two) and len({one, two}) == 1
-    one.privacy, one.accuracy_in  # noqa: B018  (what is computed on the way is no part of the value)
+    one.privacy, one.steps  # noqa: B018  (what is computed on the way is no part of the value)
     assert one == two == pickle.loads(pickle.dumps(one)) == copy.deepcopy(one)
     assert isinstance(one, Mechanism) and type(one).__name__ in flexdp.mechanisms.__all__
     with pytest.raises(FrozenInstanceError):
@@ -150,7 +150,7 @@ def _mutations() -> list[str]:
     wrong = [
         None, 1, "x", [], {}, schema, part, {**schema, **part, "more": 1}, {"schema": "flexdp.release/2", **part},
         {**schema, "kind": "object", "given": {}}, {**schema, "kind": "Mechanism", "given": {}},
-        {**schema, "kind": "Wrapper", "given": {}}, {**schema, "kind": ["Dropping"], "given": {}},
+        {**schema, "kind": "Value", "given": {}}, {**schema, "kind": ["Dropping"], "given": {}},
         {**schema, "kind": "Dropping", "given": []}, {**schema, "kind": "Dropping"},
         with_parameters(), with_parameters(epsilon=1), with_parameters(epsilon=1, delta="1e-06", salt=3),
         with_parameters(epsilon=1, delta=0), with_parameters(epsilon="1e-9", delta="1e-30"),
@@ -231,9 +231,9 @@ class Scaled(Mechanism):
     def draw(self, x: Histogram, bits: Bits) -> Histogram:  # noqa: ARG002
         return Histogram(x.keys * float(self.factor), x.counts)
 
-    def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002
+    def step(self, known: Known) -> Step:  # noqa: ARG002
         factor = float(self.factor)
-        return ErrorSensitivity(alpha=0, gamma=0, bound=lambda beta: factor * beta, metric=Winf())
+        return Step(lambda error: error.through(lambda beta: factor * beta), metric=Winf())
 
 
 class Unwritable(Scaled):
@@ -256,7 +256,7 @@ def test_a_mechanism_of_one_s_own_is_read_only_where_it_is_named() -> None:
 
 
 def test_declarations_of_the_wrong_type_are_refused_when_a_chain_is_built() -> None:
-    for name, wrong in {"keeps_records": "yes", "relation": ("a", "b"), "source": "histograms"}.items():
+    for name, wrong in {"preserves": ("a", "b"), "source": "histograms", "needs": 3}.items():
         odd = type("Odd", (Scaled,), {name: wrong})(Fraction(1), datetime.date(2024, 1, 1), Dropping(1, 1e-6))
         with pytest.raises(InputError, match=f"{name} must"):
             odd >> Dropping(1, "1e-6")

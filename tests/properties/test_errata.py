@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp import Accuracy, Histogram, InputError
-from flexdp.calculus import compose_accuracy, deterministic_error, identity
+from flexdp.calculus import compose_accuracy, function_step, identity
 from flexdp.distances import OwnMetric, Weighted, hausdorff, lossy_winf, total_variation
 from flexdp.distortions import Drop, DropMove, Move
-from flexdp.mechanisms import BucketHistogram, Bucketing, Dropping, STLap
+from flexdp.mechanisms import BucketHistogram, Bucketing, Dropping, Known, STLap
 from flexdp.noise import DropNoise
 from flexdp.planning import regime
 from flexdp.statistics import Max, Support
@@ -263,10 +263,10 @@ def test_odd_reaches_beat_the_pareto_formula() -> None:
 def test_tau_needs_the_rounded_up_number_of_buckets() -> None:
     """B = 10, 2β = 3: four buckets, and with τ = α·2β/B they could lose 1.2 α together."""
     mech = Bucketing(width=3, bounds=(0, 10))
-    assert mech.bars == 4
+    assert mech.step(Known()).after.bars == 4
     tau = Fraction(1, 10) * 3 / 10
-    assert mech.bars * tau > Fraction(1, 10)
-    assert mech.bars * (Fraction(1, 10) / math.ceil(Fraction(10, 3))) == Fraction(1, 10)
+    assert mech.step(Known()).after.bars * tau > Fraction(1, 10)
+    assert mech.step(Known()).after.bars * (Fraction(1, 10) / math.ceil(Fraction(10, 3))) == Fraction(1, 10)
 
 
 def test_the_last_centre_stays_within_the_bound() -> None:
@@ -436,7 +436,7 @@ def test_total_variation_couples_on_the_diagonal() -> None:
 
 def test_the_input_error_is_what_the_sensitivity_is_taken_at() -> None:
     """τ^{0,0}(β, 0) = Δ_f(β): the first argument is the input error."""
-    error = deterministic_error(lambda beta: 3 * beta, metric=OwnMetric("m"))
+    error = function_step(lambda beta: 3 * beta, metric=OwnMetric("m"))
     found = compose_accuracy(Accuracy(alpha=0, beta=2), error, sigma=identity())
     assert (found.beta, found.gamma) == (6, 0)
 

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 from _support.markup import read_svg
+from _support.own import Declared, Own
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flexdp import Accuracy, Histogram, InputError
-from flexdp.calculus import deterministic_error, identity
+from flexdp.calculus import Known, Step, identity, jump
 from flexdp.guarantees import ONE_RECORD
 from flexdp.measure import accuracy_curve
-from flexdp.mechanisms import HISTOGRAMS, Bucketing, Dropping, Laplace, Mechanism, ReadOff
+from flexdp.mechanisms import HISTOGRAMS, NUMBERS, Bucketing, Dropping, Laplace, Mechanism, ReadOff
 from flexdp.noise import DropNoise
 from flexdp.noise.bits import Bits
 from flexdp.report import accuracy_chart, noise_chart, pebbles
@@ -36,15 +37,14 @@ TABLES = st.dictionaries(st.integers(0, 49), st.integers(1, 9), min_size=1, max_
 class Below(Mechanism):
     limit: float
     source = target = HISTOGRAMS
-    relation = (ONE_RECORD, ONE_RECORD)
-    sigma = identity()
-    adds_bars = False
+    preserves = (ONE_RECORD, ONE_RECORD)
 
     def draw(self, x: Histogram, bits: Bits) -> Histogram:  # noqa: ARG002
         return Histogram(x.keys[x.keys < self.limit], x.counts[x.keys < self.limit])
 
-    def tau(self, known: Any) -> Any:  # noqa: ARG002
-        return deterministic_error(lambda beta: float("inf") if beta else 0.0, metric=HISTOGRAMS.metric)
+    def step(self, known: Known) -> Step:
+        after = Known(bars=known.bars)
+        return Step(lambda error: error.through(jump), metric=HISTOGRAMS.metric, sigma=identity(), after=after)
 
 
 PROMISE = Accuracy(alpha="0.03", beta=20)
@@ -172,15 +172,17 @@ def test_a_broken_bound_shows() -> None:
     assert "W∞ 11 &gt; 5" in pebbles(BUCKETS >> DROPS, table, outputs=wrong)
 
 
-def test_noise_on_an_answer_needs_its_function() -> None:
+def test_noise_on_an_answer_tells_its_function() -> None:
     table, chain = (
         Histogram.from_counts({3: 40, 14: 30}),
         BUCKETS >> DROPS >> ReadOff(Max()) >> Laplace(sensitivity=50, epsilon=1),
     )
-    with pytest.raises(InputError, match="functions is missing: Laplace is not exact"):
-        pebbles(chain, table)
-    board = play(chain, table, "composition", None, [None, None, lambda value: Max()(value), lambda value: value])
-    assert board.boxes["f₄…f₁(X)"].content == 14.0
+    for functions in (None, [None, None, lambda value: Max()(value), lambda value: value]):
+        board = play(chain, table, "composition", None, functions)
+        assert board.boxes["f₄…f₁(X)"].content == 14.0
+    silent = chain >> Own("silent", lambda x, _: x, Declared(tau=lambda e: e.plus(1)), source=NUMBERS, target=NUMBERS)
+    with pytest.raises(InputError, match="functions is missing: silent is not exact"):
+        pebbles(silent, table)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +287,7 @@ def test_a_promise_without_alpha_is_refused_with_what_is_missing() -> None:
     assert str(refused.value) == (
         "promised must have a known alpha; got one that states only at most 27 records from each bucket. Derive it "
         "with records_at_least and bars, from steps that keep the number of records: buckets with bounds that "
-        "clamp, and steps that declare keeps_records."
+        "clamp, and steps that say what is known after them."
     )
     bounded = (Bucketing(width=5, bounds=(0, 100)) >> Dropping(1, "1e-6") >> ReadOff(Max())).accuracy(**known)
     assert "promised: β = 2.5 at α = 0.054" in accuracy_chart(measured([0]), promised=bounded)

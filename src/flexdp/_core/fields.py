@@ -227,8 +227,8 @@ def plain(number: Fraction) -> int | str:
 def _refuse_hidden_members(cls: type[Value]) -> None:
     """Refuse fields without a default that are named as a member of a base class: it would be taken for one."""
     for name, kind in inspect.get_annotations(cls).items():
-        own = cls.__dict__.get(name)
-        if "ClassVar" in str(kind) or (own is not None and getattr(own, "default", own) is not MISSING):
+        own = cls.__dict__.get(name, MISSING)
+        if "ClassVar" in str(kind) or getattr(own, "default", own) is not MISSING:
             continue
         if any(name in vars(base) and name not in _fields_of(base) for base in cls.__mro__[1:]):
             raise TypeError(f"{cls.__name__}: the field {name!r} hides a member of its base class; rename it")

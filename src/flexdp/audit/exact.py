@@ -26,7 +26,7 @@ from flexdp.divergence import LARGEST_PRODUCT, Divergence, Pair, Row, joint_rows
 from flexdp.errors import InputError
 from flexdp.guarantees import AddRemove
 from flexdp.mechanisms import NUMBERS, Mechanism, Space
-from flexdp.mechanisms.chain import law_of
+from flexdp.mechanisms.base import law_of
 from flexdp.mechanisms.spaces import unit_tables
 
 __all__ = ["Event", "ExactDelta", "Verified", "compare", "exact_delta", "neighbours", "verify"]

@@ -25,7 +25,7 @@ from flexdp.distribution import Distribution, Whole
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy, Replace
 from flexdp.histogram import Histogram
-from flexdp.mechanisms import HISTOGRAMS, Known
+from flexdp.mechanisms import HISTOGRAMS
 from flexdp.mechanisms.bars import BarNoise, as_histogram, law_read_off
 from flexdp.noise.bits import Bits
 from flexdp.noise.continuous import truncated_laplace_quantile
@@ -60,10 +60,6 @@ class NoisyBars(ComparedHistogram, BarNoise):
     """A compared mechanism that changes each non-empty bar by itself; empty bars stay empty."""
 
     source = target = HISTOGRAMS
-
-    def tau(self, known: Known) -> Any:  # noqa: ARG002
-        """Refuse: it is compared, and promises no accuracy."""
-        raise InputError("accuracy", f"is not promised by {self.name}", remedy="Measure it with flexdp.measure.")
 
     @abstractmethod
     def noisy(self, heights: NDArray[np.int64], runs: int, rng: Generator) -> NDArray[Any]:

@@ -1,19 +1,27 @@
 """THE derivation: theorems that combine guarantees, each a function on values that states its hypotheses.
 
-``privacy`` derives what processing, units, groups, splits and sums make of privacy; ``accuracy`` what composition makes
-of accuracy, by the sensitivities in ``sensitivities``. ``finite``, ``tau`` and ``preserving`` compute the
-sensitivities of anybody's function or mechanism on finitely many points, exactly. Nothing here reads data.
+``privacy`` derives what processing, units, groups, splits and sums make of privacy; ``compose`` what composition makes
+of accuracy. ``finite``, ``tau`` and ``preserving`` compute the sensitivities of anybody's function or mechanism on
+finitely many points, exactly. Nothing here reads data.
 docs/theory.md maps every statement of the paper to a function and a test.
 """
 
 from __future__ import annotations
 
-from flexdp.calculus.accuracy import (
+from flexdp.calculus.accuracy import drop_move_accuracy, laplace_accuracy, useful_accuracy
+from flexdp.calculus.compose import (
+    Error,
+    Known,
+    Sigma,
+    Step,
     compose_accuracy,
-    compose_error,
-    drop_move_accuracy,
-    laplace_accuracy,
-    useful_accuracy,
+    compose_steps,
+    function_step,
+    identity,
+    jump,
+    only_at_zero,
+    relax,
+    unchanged,
 )
 from flexdp.calculus.finite import (
     Computed,
@@ -35,38 +43,29 @@ from flexdp.calculus.privacy import (
     split,
     total,
 )
-from flexdp.calculus.sensitivities import (
-    DistortionSensitivity,
-    ErrorSensitivity,
-    bijection,
-    deterministic_error,
-    histogram_function,
-    identity,
-    only_at_zero,
-    relax,
-)
 from flexdp.calculus.tau import error_sensitivity, sigma_on, tau_on
 from flexdp.calculus.usefulness import Perturbed, perturbation, perturbed_accuracy
 
 __all__ = [
     "Computed",
     "DistortionCase",
-    "DistortionSensitivity",
+    "Error",
     "ErrorCase",
-    "ErrorSensitivity",
+    "Known",
     "MetricCase",
     "Perturbed",
     "Preserved",
-    "bijection",
+    "Sigma",
+    "Step",
     "compose_accuracy",
-    "compose_error",
-    "deterministic_error",
+    "compose_steps",
     "distortion_sensitivity",
     "divide",
     "drop_move_accuracy",
     "error_sensitivity",
-    "histogram_function",
+    "function_step",
     "identity",
+    "jump",
     "laplace_accuracy",
     "metric_sensitivity",
     "of_each_bucket",
@@ -84,5 +83,6 @@ __all__ = [
     "split",
     "tau_on",
     "total",
+    "unchanged",
     "useful_accuracy",
 ]

@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from flexdp._core.domains import GAMMA
 from flexdp._core.exact import Number, exact, float_up
 from flexdp._core.text import thousands
+from flexdp.calculus.compose import Error, Sigma, Step
 from flexdp.calculus.coupling import Chances, Group, Matched, most_matched
 from flexdp.calculus.finite import (
     Computed,
@@ -51,11 +52,10 @@ from flexdp.calculus.finite import (
     symbol,
     to_law,
 )
-from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity
 from flexdp.calculus.spaces import Outputs, Points, Table, make_table, points_given
 from flexdp.distances import Difference, Metric
 from flexdp.distances.axioms import Amount
-from flexdp.distortions import Distortion, Drop, distortion_given
+from flexdp.distortions import Distortion, Drop
 from flexdp.errors import InputError
 
 __all__ = [
@@ -448,7 +448,7 @@ def sigma_on(
     omega: Number = 0,
     targets: Points = (),
     output_metric: Any = None,
-) -> DistortionSensitivity:
+) -> Sigma:
     """Return σ_f of a finite space as composition takes it; computed where it is asked for.
 
     Parameters
@@ -458,7 +458,7 @@ def sigma_on(
 
     Returns
     -------
-    DistortionSensitivity
+    Sigma
         The bound, rounded up.
 
     Examples
@@ -477,9 +477,7 @@ def sigma_on(
         )
 
     bound(0.0)  # refuses at once what cannot be computed
-    return DistortionSensitivity(
-        bound=bound, theta=float_up(exact("theta", theta)), omega=float_up(exact("omega", omega))
-    )
+    return Sigma(bound=bound, theta=float_up(exact("theta", theta)), omega=float_up(exact("omega", omega)))
 
 
 def tau_on(
@@ -495,7 +493,7 @@ def tau_on(
     output_metric: Any = None,
     named: Metric = Difference(),
     measured: Distortion = Drop(),
-) -> ErrorSensitivity:
+) -> Step:
     """Return τ_{M,f}^{α₂,γ₂} of a finite space as composition takes it, with its second argument.
 
     Parameters
@@ -509,7 +507,7 @@ def tau_on(
 
     Returns
     -------
-    ErrorSensitivity
+    Step
         Its bounds, rounded up; computed where they are asked for.
 
     Examples
@@ -532,11 +530,9 @@ def tau_on(
         return float(found)
 
     bound(0.0)  # refuses at once what cannot be computed
-    return ErrorSensitivity(
-        alpha=float_up(exact("alpha2", alpha2)),
-        gamma=float_up(exact("gamma2", gamma2)),
-        bound=bound,
-        lossy_bound=bound,
-        metric=named,
-        distortion=distortion_given("measured", measured),
-    )
+    own = float_up(exact("gamma2", gamma2))
+
+    def tau(error: Error) -> Error:
+        return Error(bound(error.beta, error.gamma), own, error.relative)
+
+    return Step(tau, metric=named, alpha=alpha2, distortion=measured)

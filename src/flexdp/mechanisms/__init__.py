@@ -5,20 +5,21 @@ All are frozen values of one class, :class:`Mechanism`, from which your own may 
 
 from __future__ import annotations
 
-from flexdp.mechanisms.base import Mechanism
+from flexdp.calculus.compose import Known
+from flexdp.mechanisms.base import IDENTITY, Chain, Identity, Mechanism, compose
 from flexdp.mechanisms.bucket_histogram import BucketHistogram
 from flexdp.mechanisms.bucketing import Bucketing
-from flexdp.mechanisms.chain import Chain, compose
 from flexdp.mechanisms.declared import Checked, Claim, check_declared
 from flexdp.mechanisms.dropping import Dropping, Thinned
 from flexdp.mechanisms.emptiness import Emptiness
 from flexdp.mechanisms.laplace import Laplace
 from flexdp.mechanisms.read_off import ReadOff
-from flexdp.mechanisms.spaces import HISTOGRAMS, NUMBERS, SETS, VALUES, Known, Space
+from flexdp.mechanisms.spaces import HISTOGRAMS, NUMBERS, SETS, VALUES, Space
 from flexdp.mechanisms.stlap import STLap
 
 __all__ = [
     "HISTOGRAMS",
+    "IDENTITY",
     "NUMBERS",
     "SETS",
     "VALUES",
@@ -29,6 +30,7 @@ __all__ = [
     "Claim",
     "Dropping",
     "Emptiness",
+    "Identity",
     "Known",
     "Laplace",
     "Mechanism",

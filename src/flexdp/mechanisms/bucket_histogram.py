@@ -10,12 +10,17 @@ from typing import Any
 from flexdp._core.domains import EPSILON, OPEN_ALPHA, POSITIVE_BETA
 from flexdp._core.exact import root_up
 from flexdp._core.fields import Exact, param, whole
+from flexdp.calculus.compose import Known, Step
+from flexdp.calculus.privacy import Relation
+from flexdp.distribution import Law
 from flexdp.errors import InputError, P
-from flexdp.mechanisms.base import Mechanism
+from flexdp.guarantees import Privacy
+from flexdp.histogram import Histogram
+from flexdp.mechanisms.base import IDENTITY, Chain, Mechanism
 from flexdp.mechanisms.bucketing import Bucketing
 from flexdp.mechanisms.dropping import Dropping
-from flexdp.mechanisms.spaces import DIMENSIONS, MOST_RECORDS
-from flexdp.mechanisms.wrapper import Wrapper
+from flexdp.mechanisms.spaces import DIMENSIONS, MOST_RECORDS, Space
+from flexdp.noise.bits import Bits
 from flexdp.noise.calibration import smallest_delta
 
 __all__ = ["BucketHistogram"]
@@ -27,7 +32,7 @@ def _public(name: str, value: Any) -> Any:
     return value
 
 
-class BucketHistogram(Wrapper):
+class BucketHistogram(Mechanism):
     """The histogram that is (α, β, 0)-accurate on all inputs of at least n records (paper, Thm. bucketing-hist).
 
     Buckets have width w = 2β/√d, so that no record moves by more than β; there are T = ⌈B/w⌉^d of them; each may lose
@@ -71,6 +76,7 @@ class BucketHistogram(Wrapper):
     bounds: Sequence[Any] = param(_public, kw_only=True)
     records_at_least: int = param(whole(at_most=MOST_RECORDS), kw_only=True)
     dimensions: int = param(DIMENSIONS, default=1, kw_only=True)
+    function = IDENTITY
 
     def _check(self) -> dict[str, Any]:
         """Refuse what cannot be made; keep the bounds as the buckets read them."""
@@ -82,19 +88,77 @@ class BucketHistogram(Wrapper):
         return Bucketing(width=width, bounds=bounds, dimensions=self.dimensions)
 
     @cached_property
-    def inner(self) -> Mechanism:
+    def inner(self) -> Chain:
         """Bucketing and dropping, which are run."""
         buckets = self._buckets(self.bounds)
-        drop = math.floor(self.alpha * self.records_at_least / (buckets.bars or 1))
+        bars = buckets.step(Known()).after.bars or 1
+        drop = math.floor(self.alpha * self.records_at_least / bars)
         if drop < 1:
             raise InputError(
                 "alpha",
-                ("times ", P("records_at_least"), f" must be at least the number of buckets, {buckets.bars}"),
+                ("times ", P("records_at_least"), f" must be at least the number of buckets, {bars}"),
                 remedy=("Raise ", P("alpha"), ", ", P("beta"), " or the number of records."),
             )
         return buckets >> Dropping(self.epsilon, smallest_delta(self.epsilon, drop + 1), dimensions=self.dimensions)
 
     @property
-    def least_records(self) -> int:
-        """Number of records for which it was made."""
-        return self.records_at_least
+    def needs(self) -> Known:
+        """The number of records for which it was made."""
+        return Known(records_at_least=self.records_at_least)
+
+    @property
+    def source(self) -> Space:
+        """Histograms of so many dimensions."""
+        return self.inner.source
+
+    @property
+    def target(self) -> Space:
+        """Histograms of so many dimensions."""
+        return self.inner.target
+
+    @property
+    def preserves(self) -> Relation | None:
+        """Neighbours stay neighbours."""
+        return self.inner.preserves
+
+    @property
+    def privacy(self) -> Privacy | None:
+        """That of the dropping."""
+        return self.inner.privacy
+
+    def draw(self, x: Histogram, bits: Bits) -> Histogram:
+        """Bucket a histogram and thin it.
+
+        Parameters
+        ----------
+        x
+            A histogram.
+        bits
+            The source of all randomness.
+
+        Returns
+        -------
+        Histogram
+            What is left of it.
+        """
+        found: Histogram = self.inner.draw(x, bits)
+        return found
+
+    def law(self, x: Any) -> Law:
+        """Return that of the dropping after the bucketing."""
+        return self.inner.law(x)
+
+    def step(self, known: Known) -> Step:
+        """Return that of the bucketing and the dropping in a row.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input.
+
+        Returns
+        -------
+        Step
+            For the identity.
+        """
+        return self.inner.step(known)

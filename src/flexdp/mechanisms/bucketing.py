@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from flexdp._core.calendar import days_since_epoch, micros_since_epoch
 from flexdp._core.domains import elements, sequence
-from flexdp._core.exact import Number, float_up, root_up, said, sum_up
+from flexdp._core.exact import Number, float_up, root_up
 from flexdp._core.fields import Taken, maybe, param, plain, whole, word
 from flexdp._core.text import safe_repr
 from flexdp.buckets.base import Kind, Outside
@@ -25,16 +25,16 @@ from flexdp.buckets.grid import Grid
 from flexdp.buckets.parse import bucket_parameters, make_buckets, make_grid
 from flexdp.buckets.partition import Buckets, Partition
 from flexdp.buckets.width import Width
+from flexdp.calculus.compose import Error, Known, Step, identity
 from flexdp.calculus.privacy import Relation
-from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.distribution import Distribution, TooManyOutcomesError
 from flexdp.divergence import LARGEST_PRODUCT
 from flexdp.errors import InputError, P
-from flexdp.guarantees import ONE_RECORD, Accuracy, AddRemove
+from flexdp.guarantees import ONE_RECORD, AddRemove
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.bars import as_histogram, law_of_value
-from flexdp.mechanisms.base import Mechanism
-from flexdp.mechanisms.spaces import DIMENSIONS, Known, Space, histogram_given, histograms, unit_tables
+from flexdp.mechanisms.base import IDENTITY, Mechanism
+from flexdp.mechanisms.spaces import DIMENSIONS, Space, histogram_given, histograms, unit_tables
 from flexdp.noise.bits import Bits
 
 __all__ = ["Bucketing"]
@@ -102,7 +102,7 @@ class Bucketing(Mechanism):
     >>> tens = Bucketing(width=10)
     >>> tens(Histogram.from_values([3, 8, 14])).keys.tolist()
     [5.0, 15.0]
-    >>> tens.accuracy_in(Known()).beta, tens.tau(Known()).bound(1.0)
+    >>> tens.accuracy().beta, tens.step(Known()).tau(Error(1.0)).beta
     (5.0, 6.0)
     >>> visits = Bucketing(width=10, unit="patient", max_buckets_per_unit=2)
     >>> visits([("Ann", 3), ("Ann", 4), ("Ann", 14), ("Bob", 3)]).counts.tolist()
@@ -120,6 +120,7 @@ class Bucketing(Mechanism):
     partition: Taken[Partition | None, Partition] = param(maybe(_partition), default=None, kw_only=True)
     unit: str | None = param(maybe(word()), default=None, kw_only=True)
     max_buckets_per_unit: int = param(whole(), default=1, kw_only=True)
+    function = IDENTITY
 
     def _check(self) -> dict[str, Any]:
         """Make the buckets, and keep the arguments as the buckets read them."""
@@ -277,77 +278,13 @@ class Bucketing(Mechanism):
         return Histogram(centres.reshape(keys[kept].shape), histogram.counts[kept])
 
     @cached_property
-    def _own(self) -> Accuracy:
-        buckets = self.partition
-        error = buckets.beta
+    def _own(self) -> float:
+        error = self.partition.beta
         if error is None:
             raise InputError("accuracy", "has no β: the first and the last bucket are open")
-        if not isinstance(buckets, Grid) and self.dimensions > 1:
+        if not isinstance(self.partition, Grid) and self.dimensions > 1:
             error *= root_up(self.dimensions)
-        metric = self.target.metric
-        return Accuracy(alpha=0, beta=error, relative=buckets.relative, unit=buckets.unit, metric=metric)
-
-    def accuracy_in(self, known: Known) -> Accuracy:  # noqa: ARG002  (it holds of every input)
-        """Return (0, β, 0).
-
-        Parameters
-        ----------
-        known
-            Public knowledge of the input, which plays no part.
-
-        Returns
-        -------
-        Accuracy
-            The guarantee.
-        """
-        return self._own
-
-    def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002  (as above)
-        """Return the error sensitivity: input errors and the bucketing's own add up.
-
-        Parameters
-        ----------
-        known
-            Public knowledge of the input, which plays no part.
-
-        Returns
-        -------
-        ErrorSensitivity
-            For the identity.
-        """
-        metric, relative = self.target.metric, self.partition.relative
-        return ErrorSensitivity(
-            alpha=0.0,
-            gamma=0.0,
-            bound=self._bound,
-            metric=metric,
-            takes=metric,
-            scales=relative,
-            relative=relative,
-            merges=True,
-        )
-
-    def _bound(self, beta: float) -> float:
-        if beta and any(axis.bounds is not None and axis.outside == "drop" for axis in self._axes):
-            return math.inf  # a value that was moved across a bound is left out, and the histogram jumps
-        # Relative to the new centre c: |x − c| ≤ ρ₁|c₁| + ρ|c| and |c₁| ≤ (1 + ρ)|c|.
-        both = float_up(said(beta) * said(self._own.beta)) if self.partition.relative else 0.0
-        return sum_up(beta, self._own.beta, both)
-
-    @property
-    def _axes(self) -> tuple[Buckets, ...]:
-        return self.partition.axes if isinstance(self.partition, Grid) else (self.partition,)
-
-    @property
-    def sigma(self) -> DistortionSensitivity:
-        """That of the identity."""
-        return identity()
-
-    @property
-    def relation(self) -> Relation:
-        """Neighbours stay neighbours: a unit more is one more in each of at most so many buckets."""
-        kept = ONE_RECORD if self.unit is None else AddRemove(self.unit, self.max_buckets_per_unit)
-        return kept, kept
+        return float_up(error)
 
     @property
     def bars(self) -> int | None:
@@ -355,25 +292,51 @@ class Bucketing(Mechanism):
         count = self.partition.count
         return None if count is None else count ** (1 if isinstance(self.partition, Grid) else self.dimensions)
 
-    @property
-    def keeps_records(self) -> bool:
-        """True if every record is counted, wherever it lies."""
-        return self.unit is None and all(map(_reads_all, self._axes))
+    def step(self, known: Known) -> Step:
+        """Return β, by which every record moves at most, added to errors of the input.
+
+        Parameters
+        ----------
+        known
+            Public knowledge of the input: the number of records passes on where all are counted, and public buckets
+            bound the number of buckets.
+
+        Returns
+        -------
+        Step
+            For the identity.
+        """
+        counts_all = self.unit is None and all(map(_reads_all, self._axes))
+        after = Known(
+            records_at_least=known.records_at_least if counts_all else None,
+            bars=known.bars if self.bars is None else self.bars,
+        )
+        return Step(
+            self._tau,
+            metric=self.target.metric,
+            takes=self.target.metric,
+            sigma=identity(),
+            moves=lambda beta: beta,
+            after=after,
+            buckets="merged",
+            unit=self.partition.unit,
+        )
+
+    def _tau(self, error: Error) -> Error:
+        own = self._own
+        if error.beta and any(axis.bounds is not None and axis.outside == "drop" for axis in self._axes):
+            return Error(math.inf, error.gamma)  # a value moved across a bound is left out, and the histogram jumps
+        return error.plus(own, relative=self.partition.relative)
 
     @property
-    def keeps_bars(self) -> bool:
-        """True: the records of one value go to one bucket, or lie outside; a unit's rows in one bucket count as one."""
-        return True
+    def _axes(self) -> tuple[Buckets, ...]:
+        return self.partition.axes if isinstance(self.partition, Grid) else (self.partition,)
 
     @property
-    def adds_bars(self) -> bool:
-        """False: buckets are only ever merged."""
-        return False
-
-    @property
-    def identity(self) -> bool:
-        """True: records are moved, and that is all."""
-        return True
+    def preserves(self) -> Relation:
+        """Neighbours stay neighbours: a unit more is one more in each of at most so many buckets."""
+        kept = ONE_RECORD if self.unit is None else AddRemove(self.unit, self.max_buckets_per_unit)
+        return kept, kept
 
 
 def _choose(buckets: Sequence[Any], most: int, bits: Bits) -> list[Any]:

@@ -12,9 +12,9 @@ from typing import Any
 from flexdp._core.domains import elements, instance
 from flexdp._core.exact import Number, float_up, said
 from flexdp._core.text import safe_repr
+from flexdp.calculus.compose import Error, Known, Step
 from flexdp.calculus.finite import bound_given, distortion_sensitivity, metric_sensitivity, value_text
 from flexdp.calculus.preserving import preserves_neighbours
-from flexdp.calculus.sensitivities import ErrorSensitivity
 from flexdp.calculus.spaces import Outputs, point_text, points_given
 from flexdp.calculus.tau import error_sensitivity
 from flexdp.distances.axioms import Amount, amount
@@ -22,8 +22,8 @@ from flexdp.distortions import Drop, Move
 from flexdp.errors import InputError, P
 from flexdp.guarantees import OwnNeighbours
 from flexdp.histogram import Histogram
-from flexdp.mechanisms.base import Mechanism
-from flexdp.mechanisms.spaces import Known
+from flexdp.mechanisms.base import IDENTITY, Mechanism
+from flexdp.mechanisms.spaces import HISTOGRAMS, NUMBERS
 
 __all__ = ["Checked", "Claim", "check_declared"]
 
@@ -100,7 +100,7 @@ class Checked:
 
 def check_declared(
     mechanism: Mechanism,
-    points: Any,
+    points: Any = None,
     *,
     function: Callable[[Any], Any] | None = None,
     law: Callable[[Any], Any] | None = None,
@@ -115,10 +115,11 @@ def check_declared(
 ) -> Checked:
     """Check what a mechanism declares against what is computed on some of its inputs.
 
-    Compared are τ (its α, γ, ``bound`` and ``lossy_bound``), σ, Δ, the relation of neighbours, and the flags about
-    records and buckets; ``keeps_bars`` on those points that have at most 200 parts, and so have their outputs. A
-    declaration that holds on these points may still fail on others; one that is contradicted is false, and the case
-    that contradicts it is named. Errors between histograms are measured among those of equal size, as declarations are.
+    Compared are the parts of ``step``: τ with its α, σ, Δ, what is known afterwards, and what becomes of the records of
+    a bucket, on those points that have at most 200 parts, and so have their outputs; and the neighbours that are
+    preserved. A declaration that holds on these points may still fail on others; one that is contradicted is false, and
+    the case that contradicts it is named. Errors between histograms are measured among those of equal size, as
+    declarations are.
 
     Parameters
     ----------
@@ -126,12 +127,13 @@ def check_declared(
         The mechanism.
     points
         Inputs to check it on: all of a small space, so that distorted inputs are among them. Those of which ``known``
-        is not true only serve as distorted inputs.
+        is not true only serve as distorted inputs. Left out, all histograms of at most three records with each of two
+        keys, or the numbers 0 to 5.
     function
-        The function that it approximates; left out, the identity.
+        The function that it approximates; left out, the one that the mechanism tells, or the identity.
     law
-        The law of its outputs at a point, as for :func:`flexdp.error_sensitivity`; left out, the mechanism is run, and
-        must not be random.
+        The law of its outputs at a point, as for :func:`flexdp.error_sensitivity`; left out, the one that the mechanism
+        tells; if there is none, it is run, and must not be random.
     distortion, output_distortion
         Distortions of inputs and of outputs; by default ``Drop()`` on histograms. Without one of the outputs σ is not
         checked.
@@ -158,18 +160,18 @@ def check_declared(
     >>> from flexdp.mechanisms import Bucketing
     >>> tables = [Histogram.from_values(values) for values in ([1], [4], [1, 4], [4, 4])]
     >>> print(check_declared(Bucketing(width=5, bounds=(0, 10)), tables, betas=[0, 3]))
-    None of 10 declarations is contradicted on these points.
+    None of 8 declarations is contradicted on these points.
     """
     if not isinstance(mechanism, Mechanism):
         raise InputError("mechanism", "must be a Mechanism", given=safe_repr(mechanism))
-    step = mechanism
     setting = instance("known", Known() if known is None else known, Known, "a Known")
-    everything = points_given("points", points)
+    step = instance("step", mechanism.step(setting), Step, "a Step")
+    everything = points_given("points", _small(mechanism) if points is None else points)
     inputs = [point for point in everything if _fits(point, setting)]
     if not inputs:
         raise InputError("points", ("must include inputs of which ", P("known"), " is true"))
-    f = (lambda x: x) if function is None else function
-    run = step if law is None else law
+    f = _or(function, _or(mechanism.function, IDENTITY))
+    run = _or(law, mechanism)
     tables = all(isinstance(each, Histogram) for each in everything)
     space = _Space(
         inputs, everything, run, f, _or(distortion, Drop() if tables else None), _or(metric, Move() if tables else None)
@@ -178,18 +180,17 @@ def check_declared(
     outputs.laws("law" if law is not None else "mechanism", run, inputs)
     outputs.laws("function", f, everything)
     histograms = all(isinstance(each, Histogram) for each in outputs.points)
-    named: Any = step.target.metric if step.target.metric.computes else None
+    named: Any = mechanism.target.metric if mechanism.target.metric.computes else None
     within = _or(output_metric, Move() if histograms else named)
     after = _or(output_distortion, Drop() if histograms else None)
-    error = step.tau(setting)
     try:
         found = [
-            *_errors(space, error, _numbers("betas", betas), _numbers("gammas", gammas), within),
+            *_errors(space, step, _numbers("betas", betas), _numbers("gammas", gammas), within),
             *_sigmas(space, step, _numbers("alphas", alphas), after, within),
             *_moves(space, step, _numbers("betas", betas), within),
-            *_neighbours(space, step),
-            *_flags(space, step, setting),
-            *_bars(space, step, error, within),
+            *_neighbours(space, mechanism),
+            *_afterwards(space, step),
+            *_bars(space, step, within),
         ]
     except InputError as problem:
         name = _NAMES.get(problem.parameter, problem.parameter)
@@ -249,25 +250,38 @@ def _text(value: Any) -> str:
     return str(value) if isinstance(value, bool | str) else value_text(value)
 
 
-def _errors(
-    space: _Space, error: ErrorSensitivity, betas: list[Any], gammas: list[Any], within: Any
-) -> Iterator[Claim]:
-    distortion, alpha = space.distortion, 0 if error.alpha is None else error.alpha
-    if error.max_drop is not None and error.distortion == Drop():
-        distortion, alpha = _bucket_loss, error.max_drop
-    elif error.alpha is None:
+def _small(mechanism: Mechanism) -> Any:
+    """All inputs of a small space, for mechanisms on histograms of numbers or on numbers."""
+    if mechanism.source == HISTOGRAMS:
+        empty = mechanism.target == HISTOGRAMS  # of which many statistics have no value
+        return [_histogram({1: one, 4: other}) for one, other in product(range(4), repeat=2) if one + other or empty]
+    if mechanism.source == NUMBERS:
+        return range(6)
+    raise InputError("points", f"must be given: there is no small space of {mechanism.source}")
+
+
+def _histogram(counts: dict[Any, int]) -> Histogram:
+    left = {key: count for key, count in counts.items() if count}
+    return Histogram.from_counts(left) if left else Histogram([], [])
+
+
+def _errors(space: _Space, step: Step, betas: list[Any], gammas: list[Any], within: Any) -> Iterator[Claim]:
+    distortion, alpha = space.distortion, 0 if step.alpha is None else step.alpha
+    if step.max_drop is not None and step.distortion == Drop():
+        distortion, alpha = _bucket_loss, step.max_drop
+    elif step.alpha is None:
         return  # neither a share nor a number of records is declared
     if distortion is None:
         raise InputError("distortion", "must be given: the points are not histograms")
-    for beta in betas:
-        for gamma in gammas:
-            if gamma and error.lossy_bound is None:
-                continue
-            found = error_sensitivity(
-                space.run, space.function, space.points, distortion, alpha, error.gamma, beta, gamma,
-                targets=space.everything, metric=space.metric, output_metric=within,
-            )  # fmt: skip
-            yield _claim(found.symbol, error, (beta, gamma), found.value, found.witness)
+    for beta, gamma in product(betas, gammas):
+        promised = step.tau(Error(_double_above(beta), _double_above(gamma)))
+        if promised.relative:
+            continue  # a fraction of the values
+        found = error_sensitivity(
+            space.run, space.function, space.points, distortion, alpha, min(promised.gamma, 1), beta, gamma,
+            targets=space.everything, metric=space.metric, output_metric=within,
+        )  # fmt: skip
+        yield _claim(found.symbol, lambda b, g: step.tau(Error(b, g)).beta, (beta, gamma), found.value, found.witness)
 
 
 def _bucket_loss(x: Histogram, y: Histogram) -> float:
@@ -278,13 +292,11 @@ def _bucket_loss(x: Histogram, y: Histogram) -> float:
     return max((count - want.get(key, 0) for key, count in have.items()), default=0)
 
 
-def _sigmas(space: _Space, step: Mechanism, alphas: list[Any], output_distortion: Any, within: Any) -> Iterator[Claim]:
-    if output_distortion is None or space.distortion is None:
+def _sigmas(space: _Space, step: Step, alphas: list[Any], output_distortion: Any, within: Any) -> Iterator[Claim]:
+    sigma = step.sigma
+    if output_distortion is None or space.distortion is None or math.isinf(sigma.omega):
         return
     for alpha in alphas:
-        sigma = step.sigma
-        if math.isinf(sigma.omega):
-            continue
         found = distortion_sensitivity(
             space.function, space.everything, space.distortion, output_distortion, alpha, sigma.theta, sigma.omega,
             output_metric=within,
@@ -292,49 +304,50 @@ def _sigmas(space: _Space, step: Mechanism, alphas: list[Any], output_distortion
         yield _claim(found.symbol, sigma.bound, (alpha,), found.value, found.witness)
 
 
-def _moves(space: _Space, step: Mechanism, betas: list[Any], within: Any) -> Iterator[Claim]:
+def _moves(space: _Space, step: Step, betas: list[Any], within: Any) -> Iterator[Claim]:
     for beta in betas:
         found = metric_sensitivity(space.function, space.points, beta, metric=space.metric, output_metric=within)
-        yield _claim(found.symbol, step.metric_sensitivity, (beta,), found.value, found.witness)
+        yield _claim(found.symbol, step.moves, (beta,), found.value, found.witness)
 
 
-def _neighbours(space: _Space, step: Mechanism) -> Iterator[Claim]:
-    if step.relation is None or any(isinstance(each, OwnNeighbours) for each in step.relation):
+def _neighbours(space: _Space, mechanism: Mechanism) -> Iterator[Claim]:
+    relation = mechanism.preserves
+    if relation is None or any(isinstance(each, OwnNeighbours) for each in relation):
         return
-    found = preserves_neighbours(space.run, space.points, *step.relation)
-    yield Claim("relation", "preserved", "preserved" if found else "not preserved", bool(found), str(found))
+    found = preserves_neighbours(space.run, space.points, *relation)
+    yield Claim("preserves", "preserved", "preserved" if found else "not preserved", bool(found), str(found))
 
 
-def _flags(space: _Space, step: Mechanism, known: Known) -> Iterator[Claim]:
+def _afterwards(space: _Space, step: Step) -> Iterator[Claim]:
+    """Whether what is said to be known of outputs is true of each."""
+    least, most = step.after.records_at_least, step.after.bars
     outputs = Outputs()
     laws = outputs.laws("law", space.run, space.points)
     pairs = [(x, outputs.points[y]) for x, law in zip(space.points, laws, strict=True) for y in law]
-    if not all(isinstance(each, Histogram) for pair in pairs for each in pair):
+    if not all(isinstance(y, Histogram) for _, y in pairs):
         return
-    least = step.records_left(known)
-    rules: list[tuple[str, Any, Callable[[Any, Any], bool]]] = [
-        ("keeps_records", step.keeps_records or None, lambda x, y: x.size == y.size),
-        ("adds_bars", None if step.adds_bars else False, lambda x, y: len(y) <= len(x)),
-        ("bars", step.bars, lambda _x, y: len(y) <= (step.bars or 0)),
-        ("records_left", least, lambda _x, y: y.size >= (least or 0)),
+    rules: list[tuple[str, int | None, Callable[[Histogram], bool]]] = [
+        ("records_at_least after it", least, lambda y: y.size >= (least or 0)),
+        ("bars after it", most, lambda y: most is None or len(y) <= most),
     ]
     for name, declared, holds in rules:
         if declared is not None:
-            wrong = next(((x, y) for x, y in pairs if not holds(x, y)), None)
+            wrong = next(((x, y) for x, y in pairs if not holds(y)), None)
             where = "" if wrong is None else f"{point_text(wrong[0])} becomes {point_text(wrong[1])}"
             yield Claim(name, declared, "so" if wrong is None else "not so", wrong is None, where)
 
 
-def _bars(space: _Space, step: Mechanism, error: ErrorSensitivity, within: Any) -> Iterator[Claim]:
+def _bars(space: _Space, step: Step, within: Any) -> Iterator[Claim]:
     """Whether what is left out of each bucket of an output can be left out of each bucket of the input.
 
     Each output y of x is the function's value, to within β, on x without what the step itself may leave out. Then each
     part z of y must be its value on a part of that, for which no bucket loses more records than some bucket of y did.
     """
-    if not step.keeps_bars:
+    exact = step.tau(Error())
+    if step.buckets == "mixed" or exact.relative:
         return
-    near, tested, laws = _Near(within, error.bound(0.0)), 0, Outputs()
-    own = error.max_drop if error.max_drop is not None else 0 if error.alpha == 0 else math.inf
+    near, tested, laws = _Near(within, exact.beta), 0, Outputs()
+    own = step.max_drop if step.max_drop is not None else 0 if step.alpha == 0 else math.inf
     for x, law in zip(space.points, laws.laws("law", space.run, space.points), strict=True):
         outputs = [laws.points[place] for place in law]
         if not all(isinstance(each, Histogram) and _parts_of(each) <= _MOST_PARTS for each in (x, *outputs)):
@@ -354,10 +367,10 @@ def _bars(space: _Space, step: Mechanism, error: ErrorSensitivity, within: Any) 
                     f"{point_text(x)} becomes {point_text(y)}, and to leave {point_text(wrong)} of it takes more "
                     f"from a bucket of {point_text(x)}"
                 )
-                yield Claim("keeps_bars", True, "not so", holds=False, where=where)
+                yield Claim("buckets", step.buckets, "not so", holds=False, where=where)
                 return
     if tested:
-        yield Claim("keeps_bars", True, "so", holds=True, where="")
+        yield Claim("buckets", step.buckets, "so", holds=True, where="")
 
 
 class _Near:

@@ -15,23 +15,24 @@ from flexdp._core.domains import CERTIFY, DELTA, EPSILON, elements, instance
 from flexdp._core.exact import float_up, number_text
 from flexdp._core.fields import Exact, MaybeExact, Taken, maybe, param, whole, word
 from flexdp._core.text import safe_repr
+from flexdp.calculus.compose import Known, Step, identity, unchanged
 from flexdp.calculus.loss import alpha_before, most_lost
 from flexdp.calculus.privacy import divide, of_group, of_unit, total
-from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.distribution import Distribution, Independent, Law, TooManyOutcomesError
 from flexdp.divergence import LARGEST_PRODUCT
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Privacy
 from flexdp.histogram import Histogram, KeyedHistogram
 from flexdp.mechanisms.bars import BarNoise, as_histogram
+from flexdp.mechanisms.base import IDENTITY
 from flexdp.mechanisms.bucketing import Bucketing
-from flexdp.mechanisms.spaces import DIMENSIONS, Known, Space, histogram_given, histograms
+from flexdp.mechanisms.spaces import DIMENSIONS, Space, histogram_given, histograms
 from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import smallest_reach
 from flexdp.noise.total import TotalNoise
 
-__all__ = ["Dropping", "Thinned", "keeps_errors"]
+__all__ = ["Dropping", "Thinned", "leaves_out"]
 
 
 def _refuse_total(_parts: dict[Any, Any]) -> Histogram:
@@ -118,8 +119,8 @@ class Dropping(BarNoise):
     53
     >>> mechanism(Histogram.from_counts({3: 1000})).size >= 973
     True
-    >>> known = Known(records_at_least=2700, bars=10)
-    >>> mechanism.tau(known).alpha, mechanism.records_left(known), mechanism.arguments()
+    >>> step = mechanism.step(Known(records_at_least=2700, bars=10))
+    >>> step.alpha, step.after.records_at_least, mechanism.arguments()
     (0.1, 2430, {'epsilon': 1, 'delta': '1e-06'})
     >>> Dropping(1, "1e-6", total=range(24)).lost_in_all
     362
@@ -136,6 +137,7 @@ class Dropping(BarNoise):
     )
     groups: int = param(whole(), default=1, kw_only=True)
     q: int | None = param(maybe(whole(at_least=2)), default=None, kw_only=True)
+    function = IDENTITY
 
     def _check(self) -> None:
         """Refuse what has no total, and a budget that no noise can meet."""
@@ -343,8 +345,8 @@ class Dropping(BarNoise):
             found &= np.asarray((index >= axis.first) & (index < axis.first + axis.count), dtype=bool)
         return found
 
-    def tau(self, known: Known) -> ErrorSensitivity:
-        """Return the error sensitivity: α = D·t/n where t and n are known, and errors of the input are kept.
+    def step(self, known: Known) -> Step:
+        """Return α = D·t/n and the n − D·t records that are left, where t and n are known; errors are kept.
 
         Parameters
         ----------
@@ -353,32 +355,19 @@ class Dropping(BarNoise):
 
         Returns
         -------
-        ErrorSensitivity
+        Step
             For the identity.
         """
-        share = None
+        least = known.records_at_least
         bars = self.buckets if known.bars is None else known.bars
-        if known.records_at_least is not None and bars is not None:
-            share = alpha_before(self.max_drop, bars, known.records_at_least, total=self.lost_in_all)
-        return keeps_errors(share, self.max_drop, self.target)
-
-    def records_left(self, known: Known) -> int | None:
-        """Return n − D·t, if n and t are known; None where records of other keys are left out.
-
-        Parameters
-        ----------
-        known
-            Public knowledge of the input.
-
-        Returns
-        -------
-        int or None
-            The number of records that are left at least.
-        """
+        share = left = None
+        if least is not None and bars is not None:
+            share = alpha_before(self.max_drop, bars, least, total=self.lost_in_all)
         lost = most_lost(self.max_drop, known.bars)
-        if self.total is not None:
-            return None
-        return None if known.records_at_least is None or lost is None else max(0, known.records_at_least - lost)
+        if least is not None and lost is not None and self.total is None:  # else records of other keys are left out
+            left = max(0, least - lost) or None
+        after = Known(records_at_least=left, bars=known.bars)
+        return leaves_out(self.target, after, alpha=share, max_drop=self.max_drop)
 
     @cached_property
     def _privacy(self) -> Privacy:
@@ -398,39 +387,24 @@ class Dropping(BarNoise):
         """(ε, δ) for each unit, with the real δ of the tables beside the one asked for."""
         return self._privacy
 
-    @property
-    def sigma(self) -> DistortionSensitivity:
-        """That of the identity."""
-        return identity()
-
-    @property
-    def keeps_bars(self) -> bool:
-        """True: records are left out of their buckets, and that is all."""
-        return True
-
-    @property
-    def adds_bars(self) -> bool:
-        """False: buckets only ever vanish."""
-        return False
-
-    @property
-    def identity(self) -> bool:
-        """True: records are left out, and that is all."""
-        return True
-
 
 def _told(value: Fraction | int) -> str:
     return safe_repr(value) if isinstance(value, int) else number_text(value)
 
 
-def keeps_errors(alpha: Fraction | None, max_drop: int | None, space: Space) -> ErrorSensitivity:
-    """τ^{α,0}(β, 0) ≤ β: what two inputs differ by before records are dropped, they need not exceed after."""
-    return ErrorSensitivity(
-        alpha=None if alpha is None else float_up(alpha),
-        gamma=0.0,
-        bound=lambda beta: beta,
+def leaves_out(space: Space, after: Known, *, alpha: Fraction | None, max_drop: int | None = None) -> Step:
+    """The step of a mechanism that only leaves records out, of whatever buckets: it adds no error to that of its input.
+
+    What two inputs differ by before records are left out, they need not exceed afterwards.
+    """
+    return Step(
+        unchanged,
         metric=space.metric,
         takes=space.metric,
+        alpha=None if alpha is None else float_up(alpha),
         max_drop=max_drop,
-        scales=True,
+        sigma=identity(),
+        moves=lambda beta: beta,
+        after=after,
+        buckets="kept",
     )

@@ -7,12 +7,12 @@ from functools import cached_property
 
 from flexdp._core.domains import DELTA, EPSILON, integer
 from flexdp._core.fields import Exact, param
-from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
+from flexdp.calculus.compose import Known, Step, identity
 from flexdp.distances import Equality
 from flexdp.distribution import Distribution
 from flexdp.guarantees import AnswersWithin, Privacy
 from flexdp.mechanisms.base import Mechanism
-from flexdp.mechanisms.spaces import MOST_RECORDS, NUMBERS, Known, Space
+from flexdp.mechanisms.spaces import MOST_RECORDS, NUMBERS, Space
 from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
 
@@ -45,7 +45,7 @@ class Emptiness(Mechanism):
     >>> print(chain.privacy.neighbours), chain.accuracy(records_at_least=100).alpha
     add or remove one record
     (None, 0.0)
-    >>> test(0), test.tau(Known(records_at_least=100)).alpha, test.arguments()
+    >>> test(0), test.step(Known(records_at_least=100)).alpha, test.arguments()
     (False, 0.0, {'epsilon': 1, 'delta': '0.001'})
     """
 
@@ -92,8 +92,12 @@ class Emptiness(Mechanism):
         """Return the chances of both answers."""
         return self.noise.law(integer("size", x, at_least=0, at_most=MOST_RECORDS)).push(bool)
 
-    def tau(self, known: Known) -> ErrorSensitivity:
-        """Return the error sensitivity: from q elements on the answer is exact; before, all may be left out.
+    def function(self, x: int) -> bool:
+        """Return True for a set that is not empty."""
+        return x > 0
+
+    def step(self, known: Known) -> Step:
+        """Return α = 0 from q elements on, where the answer is exact; before, all may be left out: α = 1.
 
         Sizes that differ by less than one are equal; a larger error of the size may change the answer.
 
@@ -104,16 +108,16 @@ class Emptiness(Mechanism):
 
         Returns
         -------
-        ErrorSensitivity
+        Step
             For the exact test.
         """
         sure = known.records_at_least is not None and known.records_at_least >= self.noise.q
-        return ErrorSensitivity(
-            alpha=0.0 if sure else 1.0,
-            gamma=0.0,
-            bound=lambda beta: 0.0 if beta < 1 else math.inf,
+        return Step(
+            lambda error: error.through(lambda beta: 0.0 if beta < 1 else math.inf),
             metric=ANSWERS.metric,
             takes=NUMBERS.metric,
+            alpha=0.0 if sure else 1.0,
+            sigma=identity(),
         )
 
     @property
@@ -121,8 +125,3 @@ class Emptiness(Mechanism):
         """(ε, δ) for sizes that differ by one, with the real δ of the table beside the one asked for."""
         real = self.noise.delta_real
         return Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=AnswersWithin(1), delta_real=real)
-
-    @property
-    def sigma(self) -> DistortionSensitivity:
-        """That of the identity."""
-        return identity()

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from flexdp._core.domains import EPSILON, SENSITIVITY, Domain
-from flexdp._core.exact import sum_up
 from flexdp._core.fields import Exact, maybe, param
 from flexdp.calculus.accuracy import laplace_accuracy
-from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity, only_at_zero
+from flexdp.calculus.compose import Error, Known, Step, identity, only_at_zero
 from flexdp.distribution import LaplaceLaw
 from flexdp.errors import InputError
 from flexdp.guarantees import ONE_RECORD, AnswersWithin, Privacy
 from flexdp.mechanisms.bars import as_histogram
-from flexdp.mechanisms.base import Mechanism
+from flexdp.mechanisms.base import IDENTITY, Mechanism
 from flexdp.mechanisms.read_off import space_of
-from flexdp.mechanisms.spaces import HISTOGRAMS, NUMBERS, Known, Space
+from flexdp.mechanisms.spaces import HISTOGRAMS, NUMBERS, Space
 from flexdp.noise.bits import Bits
 from flexdp.noise.continuous import laplace
 from flexdp.statistics import Statistic, equal_size_sensitivity
@@ -68,8 +68,8 @@ class Laplace(Mechanism):
     1.4978661367769956
     >>> isinstance(noisy(10), float), noisy.arguments()
     (True, {'sensitivity': 1, 'epsilon': 2})
-    >>> noisy.tau(Known(gamma="0.05")).bound(1.0), noisy.metric_sensitivity(1.0)
-    (2.4978661367769956, 1.0)
+    >>> noisy.step(Known(gamma="0.05")).tau(Error(1.0)).beta
+    2.4978661367769956
     """
 
     statistic: Statistic | None = param(maybe(_statistic_check), default=None, bare=True)
@@ -124,8 +124,13 @@ class Laplace(Mechanism):
     def _scale(self) -> Fraction:
         return self.sensitivity / self.epsilon
 
-    def tau(self, known: Known) -> ErrorSensitivity:
-        """Return the error sensitivity: Δ_f and the noise add up.
+    @property
+    def function(self) -> Callable[[Any], Any]:
+        """The statistic, or the identity where there is none."""
+        return IDENTITY if self.statistic is None else self.statistic
+
+    def step(self, known: Known) -> Step:
+        """Return (Δ/ε)·ln(1/γ), which the noise exceeds with chance γ, added to what the statistic makes of errors.
 
         Parameters
         ----------
@@ -134,55 +139,28 @@ class Laplace(Mechanism):
 
         Returns
         -------
-        ErrorSensitivity
-            For the statistic.
-
-        Raises
-        ------
-        InputError
-            γ is 0.
+        Step
+            For the statistic; its τ refuses where γ is 0.
         """
-        if not known.gamma:
-            raise InputError("gamma", "must be given and positive: Laplace noise has no bound that always holds")
-        own = laplace_accuracy(sensitivity=self.sensitivity, epsilon=self.epsilon, gamma=known.gamma)
-        return ErrorSensitivity(
-            alpha=0.0,
-            gamma=own.gamma,
-            bound=lambda beta: sum_up(self._moves(beta), own.beta),
+        statistic = self.statistic
+
+        def tau(error: Error) -> Error:
+            if not known.gamma:
+                raise InputError("gamma", "must be given and positive: Laplace noise has no bound that always holds")
+            own = laplace_accuracy(sensitivity=self.sensitivity, epsilon=self.epsilon, gamma=known.gamma)
+            moved = error if statistic is None else error.through(lambda beta: equal_size_sensitivity(statistic, beta))
+            return moved.plus(own.beta, gamma=own.gamma)
+
+        return Step(
+            tau,
             metric=self.target.metric,
             takes=self.source.metric,
+            sigma=identity() if statistic is None else only_at_zero(),
+            moves=(lambda beta: beta) if statistic is None else statistic.sensitivity,
         )
-
-    def _moves(self, beta: float) -> float:
-        return beta if self.statistic is None else equal_size_sensitivity(self.statistic, beta)
-
-    def metric_sensitivity(self, beta: float) -> float:
-        """Return Δ_f(β) of the statistic, or β of the identity where there is none.
-
-        Parameters
-        ----------
-        beta
-            Distance of two inputs.
-
-        Returns
-        -------
-        float
-            The bound; infinite where there is none.
-        """
-        return beta if self.statistic is None else self.statistic.sensitivity(beta)
 
     @property
     def privacy(self) -> Privacy:
         """(ε, 0)."""
         neighbours = ONE_RECORD if self.statistic is not None else AnswersWithin(self.sensitivity)
         return Privacy(epsilon=self.epsilon, delta=0, neighbours=neighbours)
-
-    @property
-    def sigma(self) -> DistortionSensitivity:
-        """That of the identity, where there is no statistic."""
-        return identity() if self.statistic is None else only_at_zero()
-
-    @property
-    def lossy(self) -> bool:
-        """True: the noise exceeds its bound with chance γ."""
-        return True

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeGuard
 
 from flexdp._core.domains import attribute
 from flexdp._core.fields import Taken, maybe, param
-from flexdp.calculus.accuracy import apply_error
+from flexdp.calculus.accuracy import read_off
+from flexdp.calculus.compose import Known, Step, function_step, identity, jump
 from flexdp.calculus.privacy import Relation
-from flexdp.calculus.sensitivities import (
-    DistortionSensitivity,
-    ErrorSensitivity,
-    deterministic_error,
-    identity,
-    only_at_zero,
-)
 from flexdp.distances import Difference, Metric
 from flexdp.distances.metrics import metric_given
 from flexdp.distribution import Distribution, Law
@@ -30,7 +25,6 @@ from flexdp.mechanisms.spaces import (
     NUMBERS,
     SETS,
     VALUES,
-    Known,
     Space,
     histograms,
 )
@@ -48,7 +42,7 @@ from flexdp.statistics import (
     Top,
     equal_size_sensitivity,
 )
-from flexdp.statistics.base import Delta, statistic_given
+from flexdp.statistics.base import statistic_given
 
 __all__ = ["Read", "ReadOff", "function_accuracy", "read_accuracy", "space_of"]
 
@@ -67,8 +61,8 @@ def space_of(statistic: Statistic) -> Space:
     return VALUES if isinstance(statistic, Mode | MaxAtLeast | Top) else NUMBERS
 
 
-def _error(statistic: Statistic, metric: Metric | None = None) -> ErrorSensitivity:
-    return deterministic_error(
+def _step(statistic: Statistic, metric: Metric | None = None) -> Step:
+    return function_step(
         lambda beta: equal_size_sensitivity(statistic, beta),
         metric=space_of(statistic).metric if metric is None else metric,
         takes=HISTOGRAMS.metric,
@@ -112,10 +106,9 @@ class ReadOff(Mechanism):
     >>> from flexdp.statistics import Max
     >>> ReadOff(Max())(Histogram.from_values([3, 8, 5]))
     8
-    >>> ReadOff(Max())(Histogram.from_values([3, 8, 5])), ReadOff(Max()).tau(Known()).bound(2.5)
+    >>> from flexdp.calculus import Error
+    >>> ReadOff(Max())(Histogram.from_values([3, 8, 5])), ReadOff(Max()).step(Known()).tau(Error(2.5)).beta
     (8, 2.5)
-    >>> ReadOff(Max()).metric_sensitivity(2.5)
-    2.5
     >>> ReadOff(Max()).arguments()
     {'statistic': Max()}
     >>> from flexdp.mechanisms import Bucketing, Dropping
@@ -172,52 +165,42 @@ class ReadOff(Mechanism):
         found = law_read_off(law, self.statistic)
         return super().law_after(law) if found is None else found
 
-    def tau(self, known: Known) -> ErrorSensitivity:  # noqa: ARG002  (it holds of every input)
-        """Return Δ_f.
+    @property
+    def function(self) -> Callable[[Histogram], Any]:
+        """The statistic."""
+        return self.statistic
+
+    @property
+    def preserves(self) -> Relation | None:
+        """For the number of records: neighbours by one record have numbers that differ by one."""
+        return (ONE_RECORD, AnswersWithin(1)) if isinstance(self.statistic, Count) else None
+
+    def step(self, known: Known) -> Step:
+        """Return Δ_f; a smaller number of records is that of a part of the records, so σ of a count is the identity.
+
+        Δ between histograms of any size is that of the statistic, and infinite for a plain function, at β = 0 too: x
+        and 2x are at distance 0.
 
         Parameters
         ----------
         known
-            Public knowledge of the input, which plays no part.
+            Public knowledge of the input; a count stands for as many records.
 
         Returns
         -------
-        ErrorSensitivity
+        Step
             For the statistic.
         """
         if not _declares(self.statistic):
-            return deterministic_error(Delta.JUMP.of, metric=self.target.metric, takes=HISTOGRAMS.metric)
-        return _error(self.statistic, self.metric)
+            return replace(function_step(jump, metric=self.target.metric, takes=HISTOGRAMS.metric), moves=_nowhere)
+        step = replace(_step(self.statistic, self.metric), moves=self.statistic.sensitivity)
+        if not isinstance(self.statistic, Count):
+            return step
+        return replace(step, sigma=identity(), after=Known(records_at_least=known.records_at_least))
 
-    @property
-    def relation(self) -> Relation | None:
-        """For the number of records: neighbours by one record have numbers that differ by one."""
-        return (ONE_RECORD, AnswersWithin(1)) if isinstance(self.statistic, Count) else None
 
-    @property
-    def sigma(self) -> DistortionSensitivity:
-        """For the number of records that of the identity: a smaller number is that of a part of the records."""
-        return identity() if isinstance(self.statistic, Count) else only_at_zero()
-
-    @property
-    def keeps_records(self) -> bool:
-        """True for the number of records, which stands for as many."""
-        return isinstance(self.statistic, Count)
-
-    def metric_sensitivity(self, beta: float) -> float:
-        """Return Δ_f(β) between histograms of any size, which is no less than between those of equal size.
-
-        Parameters
-        ----------
-        beta
-            Distance of the normalised histograms.
-
-        Returns
-        -------
-        float
-            The bound of the statistic; infinite for a plain function, at β = 0 too: x and 2x are at distance 0.
-        """
-        return self.statistic.sensitivity(beta) if _declares(self.statistic) else math.inf
+def _nowhere(_beta: float) -> float:
+    return math.inf
 
 
 def _name(statistic: Read) -> str:
@@ -227,12 +210,11 @@ def _name(statistic: Read) -> str:
 
 def read_accuracy(histogram: Accuracy, statistic: Statistic) -> Accuracy:
     """The accuracy of a statistic read off a histogram of known accuracy: the derivation that releases use, too."""
-    return apply_error(histogram, _error(statistic), sigma=identity())
+    return read_off(histogram, _step(statistic))
 
 
 def function_accuracy(
     histogram: Accuracy, sensitivity: Callable[[float], float], metric: Metric = Difference()
 ) -> Accuracy:
     """The same for any function, given how far it moves when every record moves by at most β."""
-    error = deterministic_error(sensitivity, metric=metric, takes=HISTOGRAMS.metric)
-    return apply_error(histogram, error, sigma=identity())
+    return read_off(histogram, function_step(sensitivity, metric=metric, takes=HISTOGRAMS.metric))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
-from flexdp._core.domains import GAMMA, instance
-from flexdp._core.fields import Exact, Value, a, maybe, param, whole, word
+from flexdp._core.domains import instance
+from flexdp._core.fields import Value, a, maybe, param, whole, word
 from flexdp.distances import Difference, Equality, Hausdorff, Metric
 from flexdp.distortions import Winf
 from flexdp.histogram import Histogram
 
-__all__ = ["HISTOGRAMS", "NUMBERS", "SETS", "VALUES", "Known", "Space", "histogram_given", "histograms"]
+__all__ = ["HISTOGRAMS", "NUMBERS", "SETS", "VALUES", "Space", "histogram_given", "histograms"]
 
 MOST_RECORDS = 10**18
 
@@ -66,26 +65,3 @@ def unit_tables(dimensions: int) -> Space:
 def histogram_given(value: object) -> Histogram:
     """An input that must be a histogram."""
     return instance("value", value, Histogram, "a Histogram, for example of Histogram.from_values")
-
-
-class Known(Value):
-    """Public knowledge of an input, on which accuracy may rest.
-
-    Parameters
-    ----------
-    records_at_least
-        Smallest number of records, if known.
-    bars
-        Largest number of non-empty buckets, if known.
-    gamma
-        Chance of failure that is allowed.
-
-    Examples
-    --------
-    >>> Known(records_at_least=1000).bars is None
-    True
-    """
-
-    records_at_least: int | None = param(maybe(whole()), default=None, kw_only=True)
-    bars: int | None = param(maybe(whole()), default=None, kw_only=True)
-    gamma: Exact = param(GAMMA, default=Fraction(0), kw_only=True)

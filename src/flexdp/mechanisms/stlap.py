@@ -7,23 +7,24 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from flexdp._core.domains import EPSILON, TAU, integer
+from flexdp._core.domains import EPSILON, TAU
 from flexdp._core.enclosure import Bounds, exp_bounds, log_bounds
-from flexdp._core.exact import Number, to_digits
-from flexdp._core.fields import plain
+from flexdp._core.exact import to_digits
+from flexdp._core.fields import Exact, param
+from flexdp.calculus.compose import Error, Known, Step, identity
 from flexdp.calculus.powers import any_of
-from flexdp.calculus.sensitivities import DistortionSensitivity, ErrorSensitivity, identity
 from flexdp.distribution import Distribution, point
 from flexdp.errors import InputError
 from flexdp.guarantees import Condition, Privacy
 from flexdp.histogram import Histogram
 from flexdp.mechanisms.bars import BarNoise
-from flexdp.mechanisms.dropping import keeps_errors
-from flexdp.mechanisms.spaces import DIMENSIONS, MOST_RECORDS, Known, Space, histogram_given, histograms
+from flexdp.mechanisms.base import IDENTITY
+from flexdp.mechanisms.dropping import leaves_out
+from flexdp.mechanisms.spaces import DIMENSIONS, RECORDS, Space, histogram_given, histograms
 from flexdp.noise.bits import Bits
 from flexdp.noise.continuous import shifted_truncated_laplace
 
@@ -76,32 +77,17 @@ class STLap(BarNoise):
     (True, {'tau': '0.05', 'epsilon': '0.5'})
     >>> plain(Histogram.from_counts({1: 100})).size >= 95
     True
-    >>> known = Known(records_at_least=1000, bars=4)
-    >>> plain.tau(known).alpha, plain.records_left(known)
+    >>> step = plain.step(Known(records_at_least=1000, bars=4))
+    >>> step.alpha, step.after.records_at_least
     (0.202, 798)
     """
 
-    fraction: Fraction
-    epsilon: Fraction
-    records: int | None
-    buckets: int | None
-    dimensions: int
-
-    def __init__(
-        self,
-        tau: Number,
-        epsilon: Number,
-        *,
-        records_at_least: int | None = None,
-        bars: int | None = None,
-        dimensions: int = 1,
-    ) -> None:
-        object.__setattr__(self, "fraction", TAU.check(tau))
-        object.__setattr__(self, "epsilon", EPSILON.check(epsilon))
-        limits = {"records": ("records_at_least", records_at_least), "buckets": ("bars", bars)}
-        for field, (name, value) in limits.items():
-            object.__setattr__(self, field, None if value is None else integer(name, value, at_most=MOST_RECORDS))
-        object.__setattr__(self, "dimensions", DIMENSIONS("dimensions", dimensions))
+    tau: Exact = param(TAU)
+    epsilon: Exact = param(EPSILON)
+    records_at_least: int | None = param(RECORDS, default=None, kw_only=True)
+    bars: int | None = param(RECORDS, default=None, kw_only=True)
+    dimensions: int = param(DIMENSIONS, default=1, kw_only=True)
+    function = IDENTITY
 
     @property
     def source(self) -> Space:
@@ -129,18 +115,23 @@ class STLap(BarNoise):
             What is left of it.
         """
         histogram = histogram_given(x)
-        reach = float(self.fraction * histogram.size)
+        reach = float(self.tau * histogram.size)
         drops = shifted_truncated_laplace(len(histogram), bits.source, reach=reach, epsilon=float(self.epsilon))
         left = np.maximum(0, np.rint(histogram.counts + drops)).astype(np.int64)
         return Histogram(histogram.keys, left)
 
     def law_of_bars(self, x: Histogram) -> Callable[[int], Distribution]:
         """Return the law of a bar, for the real noise that the doubles stand for; its reach depends on the table."""
-        reach = self.fraction * x.size
+        reach = self.tau * x.size
         return lambda count: _law_of_bar(count, reach, self.epsilon)
 
-    def tau(self, known: Known) -> ErrorSensitivity:
-        """Return the error sensitivity: α = tτ and half a record a bucket, and errors of the input are kept.
+    @property
+    def needs(self) -> Known:
+        """At least n records, and at most t buckets, if given."""
+        return Known(records_at_least=self.records_at_least, bars=self.bars)
+
+    def step(self, known: Known) -> Step:
+        """Return α = tτ and half a record a bucket; errors of the input are kept.
 
         Parameters
         ----------
@@ -149,41 +140,23 @@ class STLap(BarNoise):
 
         Returns
         -------
-        ErrorSensitivity
-            For the identity.
-
-        Raises
-        ------
-        InputError
-            The number of buckets is not known.
+        Step
+            For the identity; its τ refuses where the number of buckets is not known.
         """
         most, least = known.bars, known.records_at_least
         if most is None:
-            raise InputError("bars", "is missing: the number of buckets decides how many records are left out")
+            return Step(_refuse, metric=self.target.metric, sigma=identity(), buckets="kept")
         # A bucket loses at most ⌈q − ½⌉ ≤ q + ½ records, so rounding costs half a record a bucket.
-        rounding = Fraction(most, 2 * least) if least else Fraction(most, 2)
-        return keeps_errors(min(most * self.fraction + rounding, Fraction(1)), None, self.target)
-
-    def records_left(self, known: Known) -> int | None:
-        """Return n(1 − tτ) − t/2, if n and t are known.
-
-        Parameters
-        ----------
-        known
-            Public knowledge of the input.
-
-        Returns
-        -------
-        int or None
-            The number of records that are left at least.
-        """
-        if known.records_at_least is None or known.bars is None or known.bars * self.fraction >= 1:
-            return None
-        return max(0, math.floor(known.records_at_least * (1 - known.bars * self.fraction) - Fraction(known.bars, 2)))
+        share, rounding = most * self.tau, Fraction(most, 2 * (least or 1))
+        left = None
+        if least is not None and share < 1:
+            left = max(0, math.floor(least * (1 - share) - Fraction(most, 2))) or None
+        after = Known(records_at_least=left, bars=most)
+        return leaves_out(self.target, after, alpha=min(share + rounding, Fraction(1)))
 
     @cached_property
     def _directions(self) -> Directions | None:
-        return _directions(self.fraction, self.epsilon, self.records, self.buckets)
+        return _directions(self.tau, self.epsilon, self.records_at_least, self.bars)
 
     @property
     def directions(self) -> Directions | None:
@@ -197,53 +170,14 @@ class STLap(BarNoise):
         if both is None:
             return None
         loss, chance = (max(getattr(each, name) for each in both) for name in ("epsilon", "delta"))
-        if self.buckets == 1 and loss > self.epsilon:
-            assert self.records is not None
-            loss, chance = self.epsilon, _shorter(_of_one(self.epsilon, self.fraction * self.records))
+        if self.bars == 1 and loss > self.epsilon:
+            assert self.records_at_least is not None
+            loss, chance = self.epsilon, _shorter(_of_one(self.epsilon, self.tau * self.records_at_least))
         return Privacy(epsilon=loss, delta=chance, given=both.removed.given) if chance < 1 else None
 
-    @property
-    def sigma(self) -> DistortionSensitivity:
-        """That of the identity."""
-        return identity()
 
-    @property
-    def most_bars(self) -> int | None:
-        """t, if given."""
-        return self.buckets
-
-    @property
-    def least_records(self) -> int | None:
-        """n, if given."""
-        return self.records
-
-    @property
-    def keeps_bars(self) -> bool:
-        """True: records are left out of their buckets, and that is all."""
-        return True
-
-    @property
-    def adds_bars(self) -> bool:
-        """False: buckets only ever vanish."""
-        return False
-
-    @property
-    def identity(self) -> bool:
-        """True: records are left out, and that is all."""
-        return True
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments that make an equal mechanism.
-
-        Returns
-        -------
-        dict
-            Arguments by name, numbers without loss.
-        """
-        limits = {"records_at_least": self.records, "bars": self.buckets}
-        limits["dimensions"] = None if self.dimensions == 1 else self.dimensions
-        known = {name: value for name, value in limits.items() if value is not None}
-        return {"tau": plain(self.fraction), "epsilon": plain(self.epsilon), **known}
+def _refuse(_error: Error) -> Error:
+    raise InputError("bars", "is missing: the number of buckets decides how many records are left out")
 
 
 @lru_cache(maxsize=4096)

@@ -16,12 +16,13 @@ from typing import Any
 
 from flexdp._core.domains import choice, elements, function, instance
 from flexdp._core.text import safe_repr
+from flexdp.calculus import Error
 from flexdp.distances.embedding import dropped_records, embedding
 from flexdp.distortions import Drop, Move, Winf
 from flexdp.errors import FlexdpError, InputError
 from flexdp.guarantees import Accuracy
 from flexdp.histogram import Histogram
-from flexdp.mechanisms import Chain, Known, Mechanism, ReadOff
+from flexdp.mechanisms import IDENTITY, Chain, Known, Mechanism, ReadOff
 from flexdp.report.boards import Board, Edge, within
 
 __all__ = ["GAMES", "play"]
@@ -90,12 +91,12 @@ def _functions(parts: tuple[Mechanism, ...], given: Any) -> tuple[Callable[[Any]
         return tuple(None if each is None else function("functions", each, "an input") for each in listed)
     found: list[Callable[[Any], Any] | None] = []
     for part in parts:
-        if part.identity:
-            found.append(None)
+        if part.function is not None:
+            found.append(None if part.function == IDENTITY and part.target.metric == Winf() else part.function)
             continue
         try:
-            error = part.tau(Known())
-            exact = error.alpha == 0 and error.gamma == 0 and error.bound(0.0) == 0
+            step = part.step(Known())
+            exact = step.alpha == 0 and step.tau(Error()) == Error()
         except FlexdpError:
             exact = False
         if not exact:
@@ -254,7 +255,8 @@ def _preimage(run: _Run) -> Board:
     board.step("x", "f(x)", "f")
     board.step("X", "Y", "f")
     own = _drop(_accuracy(run.parts[1], image))
-    board.distortion("x", "X", own if run.parts[0].keeps_records else None)  # record by record: σ(α) ≤ α
+    sigma = run.parts[0].step(Known()).sigma
+    board.distortion("x", "X", None if own is None or math.isinf(sigma(own)) else sigma(own))
     board.distortion("f(x)", "Y", own)
     board.rules = [f"distortion sensitivity of {run.parts[0].name}, as a function: X exists, with f(X) = Y"]
     return board

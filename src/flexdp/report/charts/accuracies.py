@@ -80,7 +80,7 @@ def accuracy_chart(
                 "must have a known alpha",
                 given=f"one that states only {promise.left_out}",
                 remedy="Derive it with records_at_least and bars, from steps that keep the number of records: buckets "
-                "with bounds that clamp, and steps that declare keeps_records.",
+                "with bounds that clamp, and steps that say what is known after them.",
             )
         star = said(promise.alpha), promise.beta
     shares = sorted({*measured.alphas, *([star[0]] if star else [])})
