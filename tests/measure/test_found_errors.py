@@ -243,3 +243,13 @@ def test_a_sensitivity_must_be_a_bound() -> None:
 
     with pytest.raises(InputError, match="non-negative"):
         flexible_error(Histogram(range(50), [40] * 50), [1.0], Odd(), "0.1")
+
+    class TooSmall:
+        def __call__(self, h: Histogram) -> float:
+            return float(values(h).mean())
+
+        def sensitivity(self, beta: float) -> float:
+            return beta / 2
+
+    with pytest.raises(InputError, match="declares a smaller sensitivity than it has"):
+        flexible_error_bounds(Histogram.from_values([1, 2, 7]), [9.0], TooSmall(), 1, distortion=Move())

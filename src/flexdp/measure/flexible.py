@@ -45,6 +45,7 @@ __all__ = [
     "is_randomised",
 ]
 
+_SLACK = 1e-9  # relative: values of a statistic are rounded
 _SAID = {  # how bounds were found
     "listed": "Exact: all attainable values are known.",
     "declared": "From above by data sets that were found within reach; from below by the sensitivity that the "
@@ -364,6 +365,12 @@ def bounds_of(outputs: Cells, statistic: Any, ball: Ball, distance: Distance | N
     lower = None if distance is not None else declared_errors(ball, statistic, outputs)
     if lower is None:
         return ErrorBounds(lower=np.zeros(len(outputs)), upper=upper, how="found")
+    if (lower > upper + _SLACK * (1 + lower)).any():
+        raise InputError(
+            "statistic",
+            "declares a smaller sensitivity than it has: a data set within reach has a value beyond it",
+            remedy="Correct its method sensitivity, or leave it out.",
+        )
     return ErrorBounds(lower=np.minimum(lower, upper), upper=upper, how="declared")
 
 
