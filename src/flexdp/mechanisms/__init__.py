@@ -10,6 +10,7 @@ from flexdp.mechanisms.base import IDENTITY, Chain, Identity, Mechanism, compose
 from flexdp.mechanisms.bucket_histogram import BucketHistogram
 from flexdp.mechanisms.bucketing import Bucketing
 from flexdp.mechanisms.declared import Checked, Claim, check_declared
+from flexdp.mechanisms.derivation import Derivation, Derived
 from flexdp.mechanisms.dropping import Dropping, Thinned
 from flexdp.mechanisms.emptiness import Emptiness
 from flexdp.mechanisms.laplace import Laplace
@@ -28,6 +29,8 @@ __all__ = [
     "Chain",
     "Checked",
     "Claim",
+    "Derivation",
+    "Derived",
     "Dropping",
     "Emptiness",
     "Identity",

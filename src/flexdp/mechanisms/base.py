@@ -34,6 +34,7 @@ from flexdp.distribution import REFUSED, Law, point, read_law
 from flexdp.errors import InputError
 from flexdp.guarantees import Accuracy, Privacy
 from flexdp.guarantees.relations import neighbours_given
+from flexdp.mechanisms.derivation import Derivation, derive
 from flexdp.mechanisms.spaces import Space
 from flexdp.noise.bits import Bits
 
@@ -304,6 +305,32 @@ class Mechanism(Value, ABC):
         """
         known = self._known(records_at_least, bars, gamma)
         return accuracies(self.steps, promises(self.steps, known))[-1]
+
+    def explain(self, *, records_at_least: int | None = None, bars: int | None = None, gamma: Number = 0) -> Derivation:
+        """Derive the accuracy step by step, and say which σ, τ and α gave which number.
+
+        Parameters
+        ----------
+        records_at_least, bars, gamma
+            As for :meth:`accuracy`.
+
+        Returns
+        -------
+        Derivation
+            A table in words, when it is printed; its ``accuracy`` is that of :meth:`accuracy`.
+
+        Examples
+        --------
+        >>> from flexdp.mechanisms import Bucketing, Dropping
+        >>> found = (Bucketing(width=5, bounds=(0, 50)) >> Dropping(1, "1e-6")).explain(records_at_least=2700)
+        >>> print(found.steps[1].cells[1:4])
+        ('≥ 2700 records, ≤ 10 buckets', '10%, 27 of each bucket', '10%')
+        """
+        known = self._known(records_at_least, bars, gamma)
+        steps = promises(self.steps, known)
+        sigmas = (sigma_of(steps[:i]) for i in range(len(steps)))
+        carried = [None if step.alpha is None else sigma(step.alpha) for step, sigma in zip(steps, sigmas, strict=True)]
+        return derive([part.name for part in self.steps], known, steps, carried, accuracies(self.steps, steps))
 
     def _known(self, records_at_least: int | None, bars: int | None, gamma: Number) -> Known:
         needs = self.needs
