@@ -131,9 +131,10 @@ def _styles(study: Study) -> dict[str, tuple[str, str, float]]:
     """Return colour, marker and width of each line, in the order of drawing: a user's own first and boldest."""
     own = [name for name in study.mechanisms if name not in STYLES]
     known = [name for name in study.mechanisms if name in STYLES]
-    step = (_BROADEST - _THINNEST) / max(1, len(known) - 1)
+    broadest = _BROADEST / 2 if own else _BROADEST
+    step = (broadest - _THINNEST) / max(1, len(known) - 1)
     styles = {name: (*_OWN[place % len(_OWN)], _BOLDEST) for place, name in enumerate(own)}
-    return styles | {name: (*STYLES[name], _BROADEST - step * place) for place, name in enumerate(known)}
+    return styles | {name: (*STYLES[name], broadest - step * place) for place, name in enumerate(known)}
 
 
 def _save(study: Study, kind: str, metadata: dict[str, Any]) -> bytes:
