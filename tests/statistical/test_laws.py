@@ -77,7 +77,8 @@ def exact(mechanism: ComparedMechanism, asked: Question) -> Exact:
     """Ties to the largest bucket are those to the smallest of the mirrored histogram; no answer is moved by hand."""
     mirrored = asked.ties == "largest"
     plain = read_question(asked.counts[::-1] if mirrored else asked.counts, asked.statistic)
-    law = np.array([float(mechanism.law_of_answer(plain).masses.get(place, 0.0)) for place in range(asked.buckets)])
+    masses = mechanism.law_of_answer(plain).masses
+    law = np.array([float(masses.get(place, 0.0)) for place in range(asked.buckets)])
     nothing = 0.0
     if isinstance(mechanism, NoisyBars):
         nothing = math.prod(bar.listed().masses.get(0, 0.0) for bar in mechanism.law(asked.histogram).factors.values())
