@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,10 @@ from click.testing import CliRunner
 from flexdp import InputError
 from flexdp._release.api import prepare
 from flexdp.cli.app import cli
+from flexdp.sharp.goal import Goal
+from flexdp.sharp.ranks import Near, Request
+from flexdp.tables import ranks
+from flexdp.tables.engines.postgres.session import PsycopgSession
 from flexdp.tables.engines.spark.session import quiet
 
 WORDS = ["a", "A", "a ", "\u00e9", "e\u0301", "ß", "ss"]
@@ -106,6 +111,30 @@ def test_postgres_settings_and_search_paths_do_not_matter(con: psycopg.Connectio
     assert bars_of((con, "visits"), "x", width=10, by="w", groups=["back\\slash"]) == {("back\\slash", 0): 10}
     # As bytes, because the caller's own encoding is restored, too.
     assert con.execute("SHOW search_path").fetchone() == (b"odd, pg_catalog, public",)
+
+
+def test_postgres_plans_with_what_its_private_tables_hold(
+    con: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table just made is planned as if it had a thousand rows: the copy is analysed, and the pieces beside it."""
+    con.execute("CREATE TABLE odd.visits (x DOUBLE PRECISION)")
+    con.execute("INSERT INTO odd.visits SELECT i + 0.1 FROM generate_series(1, 5000) AS i")
+    monkeypatch.setattr(ranks, "FEW", -1)
+    asked: list[str] = []
+    fetch = PsycopgSession.fetch
+
+    def noted(session: PsycopgSession, statement: str) -> Any:
+        asked.append(" ".join(statement.split()[:4]))
+        return fetch(session, statement)
+
+    monkeypatch.setattr(PsycopgSession, "fetch", noted)
+    (question,) = prepare((con, "odd.visits"), "x", width=1).questions
+    with ranks.open_ranks(question.table, question.counting) as opened:
+        opened.fetch(Request(windows=(Near(goal=Goal.quantile(Fraction(1, 2)), reach=5),)))
+    for name in ("records", "looked"):
+        analysed = asked.index(f"ANALYZE pg_temp.flexdp_{name}")
+        assert "CREATE TEMPORARY TABLE" in " ".join(asked[:analysed])
+        assert any(text.startswith("SELECT") for text in asked[analysed:])  # what the statistics are for
 
 
 def test_postgres_declares_domains_enumerations_and_views(con: psycopg.Connection[Any]) -> None:
