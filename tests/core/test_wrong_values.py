@@ -654,7 +654,7 @@ def theory() -> dict[str, Call]:
         mechanisms.Laplace(sensitivity=1, epsilon=1),
     ):
         takes_numbers = mechanism.source.name in ("numbers", "set sizes")
-        found[f"{mechanism}.__call__"] = Call(mechanism, {"value": 5 if takes_numbers else BARS})
+        found[f"{mechanism}.__call__"] = Call(mechanism, {"x": 5 if takes_numbers else BARS})
     return found
 
 
@@ -819,7 +819,7 @@ RESULTS = {
     "PrivacyCurve", "Receipt", "Stored", "Verdict", "Completed", "Computed", "DistortionCase", "ErrorCase",
     "MetricCase", "Preserved", "Checked", "Claim",
     "Audited", "Event", "ExactDelta", "Verified", "CheckedDocument", "DocumentCheck", "Finding", "Searched",
-    "TotalEvidence",
+    "TotalEvidence", "Derivation", "Derived", "Error", "IDENTITY", "jump", "unchanged",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.
 INNER = {"to_python", "judge", "run", "plan_picture", "release_card"}

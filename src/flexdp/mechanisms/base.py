@@ -323,8 +323,8 @@ class Mechanism(Value, ABC):
         --------
         >>> from flexdp.mechanisms import Bucketing, Dropping
         >>> found = (Bucketing(width=5, bounds=(0, 50)) >> Dropping(1, "1e-6")).explain(records_at_least=2700)
-        >>> print(found.steps[1].cells[1:4])
-        ('≥ 2700 records, ≤ 10 buckets', '10%, 27 of each bucket', '10%')
+        >>> print(found.steps[1].cells[2:4])
+        ('10%, 27 of each bucket', '10%')
         """
         known = self._known(records_at_least, bars, gamma)
         steps = promises(self.steps, known)
