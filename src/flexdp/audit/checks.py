@@ -58,18 +58,7 @@ class Told(NamedTuple):
 
 
 def checked(content: dict[str, Any]) -> tuple[Release | None, list[Told]]:
-    """Rebuild one release and check all of it.
-
-    Parameters
-    ----------
-    content
-        The document of the release.
-
-    Returns
-    -------
-    tuple
-        The release, None where it cannot be rebuilt; and its checks.
-    """
+    """Rebuild one release and check all of it."""
     try:
         release = Release(**fields_of(content))
         wrong = list(_first_of_each(other_words(content, release._document())))
@@ -316,20 +305,7 @@ class Spent:
 
 
 def spent_by(release: Release, steps: Sequence[Sequence[Draw]]) -> list[Spent]:
-    """Return the cost of each part of a release, from the noise that was drawn and the number of buckets of a unit.
-
-    Parameters
-    ----------
-    release
-        The release.
-    steps
-        The private steps behind the asked answers, of each group.
-
-    Returns
-    -------
-    list of Spent
-        What adds up to the privacy of the release, or to less.
-    """
+    """Return the cost of each part of a release, from the noise that was drawn and the number of buckets of a unit."""
     parts: list[Spent] = []
     most, auto, asked = release.spec.max_buckets_per_unit, release.auto, release.asked
     counted_once = auto is not None and asked is not None and auto.gave_five(asked)
@@ -378,20 +354,7 @@ _MOST_WORDS = 200  # statistics that one document has answers to; each may take 
 
 
 def wrong_words(release: Release, content: dict[str, Any]) -> str:
-    """Return what is wrong with the conditions and answers of a document; nothing where all is right.
-
-    Parameters
-    ----------
-    release
-        The release that the document holds.
-    content
-        The document.
-
-    Returns
-    -------
-    str
-        A sentence, empty where they are what this version derives.
-    """
+    """Return what is wrong with the conditions and answers of a document; nothing where all is right."""
     wrong = ""
     if "conditions" in content and next(differences(content["conditions"], list(release.conditions)), None):
         wrong = "The conditions are not those that follow from the description."

@@ -74,40 +74,12 @@ class Table:
 
 
 def parts(runs: int) -> tuple[slice, slice, slice]:
-    """Return which of so many runs on a data set events are fitted to, which ones choose among them, and which decide.
-
-    Parameters
-    ----------
-    runs : int
-        Number of runs.
-
-    Returns
-    -------
-    tuple of slice
-        The first quarter, the second one, and the other half.
-    """
+    """Return the runs to which events are fitted, those that choose among them, and those that decide."""
     return slice(0, runs // 4), slice(runs // 4, runs // 2), slice(runs // 2, None)
 
 
 def tabulated(one: Any, other: Any, outcome: Callable[[Any], Any] | None = None) -> tuple[Table, Table]:
-    """Return the outcomes on two data sets in the same columns.
-
-    Parameters
-    ----------
-    one, other : array or list
-        Outcomes of single runs, in the order of :func:`parts`; of arrays, along the first axis.
-    outcome : callable, optional
-        Applied to every outcome first.
-
-    Returns
-    -------
-    pair of Table
-
-    Raises
-    ------
-    InputError
-        If an outcome is an object that cannot be taken apart.
-    """
+    """Return the outcomes on two data sets in the same columns."""
     plain = all(isinstance(each, np.ndarray) and each.dtype.kind in "biuf" for each in (one, other))
     if outcome is None and plain and one.shape[1:] == other.shape[1:]:
         return _from_arrays(one, other)
@@ -336,21 +308,7 @@ class Found:
 def find_events(
     fit: tuple[Table, Table], choose: tuple[Table, Table], *, alpha: float, delta: float
 ) -> tuple[Found, Found]:
-    """Return the event that favours the first data set most, and the one that favours the second.
-
-    Parameters
-    ----------
-    fit : pair of Table
-        Runs on both data sets by which cells are ordered.
-    choose : pair of Table
-        Runs by which ways are compared, and how many cells are taken.
-    alpha, delta : float
-        The chance of error of one bound in the final test, and the δ that is claimed.
-
-    Returns
-    -------
-    pair of Found
-    """
+    """Return the event that favours the first data set most, and the one that favours the second."""
     z = NormalDist().inv_cdf(1 - alpha)
     best: list[tuple[float, Found] | None] = [None, None]
     for way in _ways(fit):

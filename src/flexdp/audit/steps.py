@@ -204,22 +204,6 @@ class Loss:
 def step_loss(mechanism: Any, one: Any, other: Any, most: int = 1, tables: Sequence[DropNoise] = ()) -> Loss:
     """Return the worst likelihood ratio of a step between two data sets, one unit apart.
 
-    Parameters
-    ----------
-    mechanism
-        The step.
-    one, other
-        What it was given on either side.
-    most
-        The most records with which a unit counts.
-    tables
-        The tables of drops that were sampled, in their order; by default those of the mechanism.
-
-    Returns
-    -------
-    Loss
-        With a fault where the ratio is above e^ε for each of the unit's records.
-
     Examples
     --------
     >>> count = NoisyCount(epsilon=Fraction(1, 2))

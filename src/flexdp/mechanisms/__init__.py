@@ -6,6 +6,7 @@ All are frozen values of one class, :class:`Mechanism`, from which your own may 
 from __future__ import annotations
 
 from flexdp.calculus.compose import Known
+from flexdp.mechanisms.bars import BarNoise
 from flexdp.mechanisms.base import IDENTITY, Chain, Identity, Mechanism, compose
 from flexdp.mechanisms.bucket_histogram import BucketHistogram
 from flexdp.mechanisms.bucketing import Bucketing
@@ -24,6 +25,7 @@ __all__ = [
     "NUMBERS",
     "SETS",
     "VALUES",
+    "BarNoise",
     "BucketHistogram",
     "Bucketing",
     "Chain",

@@ -32,6 +32,21 @@ class BarNoise(Mechanism):
     """A mechanism that changes each bar of a histogram by itself; a subclass says what becomes of one bar.
 
     Its law, its exact δ, and the laws of a maximum, a minimum, ``max_k`` and the mode that are read off follow.
+
+    Examples
+    --------
+    >>> from flexdp.audit import exact_delta
+    >>> from flexdp.mechanisms import HISTOGRAMS
+    >>> class Half(BarNoise):  # each bar is kept or left out
+    ...     source = target = HISTOGRAMS
+    ...
+    ...     def draw(self, x, bits):
+    ...         return Histogram(x.keys, [bits.below(2) * count for count in x.counts.tolist()])
+    ...
+    ...     def law_of_bars(self, x):
+    ...         return lambda count: Distribution.uniform([0, count])
+    >>> float(exact_delta(Half(), {1: 3, 2: 5}, {1: 3, 2: 4}, 1))
+    0.5
     """
 
     @abstractmethod
