@@ -13,14 +13,13 @@ A declaration is public and made by a person. It reads no record, holds no priva
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, get_args
 
-from flexdp._core.domains import choice, pairs, sequence, text
+from flexdp._core.domains import choice, pairs, path_text, sequence, text
 from flexdp._core.exact import Number
 from flexdp._core.text import is_short, safe_repr
 from flexdp._release.api import query, release
@@ -149,16 +148,17 @@ class Dataset:
                 ": whom does the data set protect?",
                 remedy=("Name the column that identifies a person, or say ", P("unit", RECORD), "."),
             )
-        if unit == RECORD:
+        whom = text("unit", unit)
+        if whom == RECORD:
             for word in _OF_UNITS:
                 if options.get(word) is not None:
                     raise InputError(word, ("needs a column as ", P("unit")))
-        self._source, self._unit = source, None if unit == RECORD else text("unit", unit)
+        self._source, self._unit = source, None if whom == RECORD else whom
         self._columns = _declared(columns)
         self._name = None if name is None else text("name", name)
         self._options: dict[str, Any] = dict(options)
         self._closes = ledger is not None and not isinstance(ledger, Ledger)
-        self._ledger: Ledger | None = Ledger(os.fspath(ledger)) if self._closes else ledger
+        self._ledger: Ledger | None = Ledger(path_text("ledger", ledger)) if self._closes else ledger
         if self._ledger is not None:
             if self._name is None:
                 raise InputError("name", ("is missing: ", P("ledger"), " needs the declared name of the data set"))
@@ -205,7 +205,7 @@ class Dataset:
         Release or Releases
             What was published, with its ``payment``.
         """
-        names = [column] if isinstance(column, str) else column
+        names = _listed(column)
         publish: Any = release
         made: Release | Releases = publish(
             self._source, column, epsilon=epsilon, delta=delta, certify=certify, separately=separately,
@@ -269,7 +269,7 @@ class Dataset:
         str
             The statement.
         """
-        names = [column] if isinstance(column, str) else column
+        names = _listed(column)
         return query(self._source, column, dialect=dialect, **options_for(self, names, options))
 
     def check(self, column: str | Sequence[str] | None = None) -> Check:
@@ -349,9 +349,9 @@ def options_for(dataset: Dataset, names: Sequence[Any] | None, given: Mapping[st
         else {"unit": dataset._unit, "unit_kind": dataset._kind(dataset._unit)}
     )
     found: dict[str, Any] = {**dataset._options, **unit}
-    by = given.get("by")
-    groups = [by] if isinstance(by, str) else sequence(by) or []
-    used = {*(names or ()), *groups}
+    plain = [str.__str__(name) for name in names or () if isinstance(name, str)]
+    groups = [str.__str__(name) for name in _listed(given.get("by")) or () if isinstance(name, str)]
+    used = {*plain, *groups}
     where = given.get("where")
     computed = {
         name: each.derive
@@ -360,7 +360,7 @@ def options_for(dataset: Dataset, names: Sequence[Any] | None, given: Mapping[st
     }
     if computed:
         found["derive"] = {**computed, **(given.get("derive") or {})}
-    stored = [name for name in names or () if isinstance(name, str) and name not in computed]
+    stored = [name for name in plain if name not in computed]
     kinds = {name: kind for name in stored if (kind := dataset._kind(name)) is not None}
     if kinds and given.get("kind") is None:
         found["kind"] = kinds
@@ -380,6 +380,11 @@ def columns_of_summary(dataset: Dataset, by: Any = None, skip: Any = None) -> li
 def paying(dataset: Dataset) -> dict[str, Any]:
     """Return the ledger and the data set that pay, as parameters of a release."""
     return {} if dataset._ledger is None else {"ledger": dataset._ledger, "dataset": dataset._name}
+
+
+def _listed(column: object) -> list[Any] | None:
+    """The names of the columns, as far as they can be told; what is wrong with them is told later."""
+    return [column] if isinstance(column, str) else sequence(column)
 
 
 def inspect_names(function: Any) -> frozenset[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from flexdp._core.domains import flag, sequence
+from flexdp._core.domains import flag, pairs, sequence
 from flexdp._core.faults import concealed
 from flexdp._core.text import plain_scalar, plural, safe_repr, thousands
 from flexdp.buckets.base import Kind
@@ -260,7 +260,8 @@ def check(
     check_ways(ways, columns)
     kinds: dict[str | None, object] = {each.name: kind for each in columns}
     if isinstance(kind, Mapping):
-        kinds = {each.name: kind.get(each.name or "") for each in columns}
+        named = dict(pairs(kind) or ())
+        kinds = {each.name: named.get(each.name) for each in columns}
     wanted = [_checked(each, kinds.get(each.name), zone) for each in columns]
     more = [
         (each, other)
