@@ -74,7 +74,13 @@ def derived(*, init: bool = False) -> Any:
 
 def whole(at_least: int = 1, at_most: int | None = None) -> Check:
     """An integer."""
-    return partial(integer, at_least=at_least, at_most=at_most)
+
+    def check(name: str, value: Any) -> int:
+        if type(value) is int and value >= at_least and (at_most is None or value <= at_most):
+            return value
+        return integer(name, value, at_least=at_least, at_most=at_most)
+
+    return check
 
 
 def word(example: str = "") -> Check:
@@ -107,7 +113,7 @@ class Value:
     """Base of every declared value."""
 
     _kinds: ClassVar[dict[str, type[Value]]] = {}  # of this package: what documents may hold
-    _checked: ClassVar[tuple[tuple[str, Check], ...]] = ()
+    _checked: ClassVar[tuple[tuple[str, Check, Any], ...]] = ()
     _shown: ClassVar[tuple[Field[Any], ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -116,15 +122,19 @@ class Value:
         dataclass(frozen=True, repr=False)(cls)
         cls._shown = tuple(each for each in fields(cast("Any", cls)) if each.init)
         cls._checked = tuple(
-            (each.name, _checking(each.metadata["check"], each.name)) for each in cls._shown if "check" in each.metadata
+            (each.name, _checking(each.metadata["check"], each.name), each.default)
+            for each in cls._shown
+            if "check" in each.metadata
         )
         if cls.__module__.startswith(f"{__package__.partition('.')[0]}."):
             Value._kinds[cls.__name__] = cls
 
     def __post_init__(self) -> None:
         keep = object.__setattr__
-        for name, check in self._checked:
-            keep(self, name, check(name, getattr(self, name)))
+        for name, check, default in self._checked:
+            given = getattr(self, name)
+            if given is not default:  # a default is as it should be
+                keep(self, name, check(name, given))
         for name, value in (self._check() or {}).items():
             keep(self, name, value)
 

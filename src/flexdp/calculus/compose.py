@@ -157,7 +157,7 @@ class Error:
 
 def _double(name: str, value: object) -> float:
     """A bound as a double that is not below it; infinite where there is none."""
-    given = plain_scalar(value)
+    given = value if type(value) is float else plain_scalar(value)
     if isinstance(given, float) and given >= 0:
         return given
     return float_up(replace(BETA, name=name).check(given))
@@ -321,7 +321,8 @@ def _function_of(what: str) -> Callable[[str, Any], Callable[..., Any]]:
 
 
 def _buckets_given(name: str, value: Any) -> str:
-    return choice(name, value, ("kept", "merged", "mixed"))
+    words = ("kept", "merged", "mixed")
+    return value if type(value) is str and value in words else choice(name, value, words)
 
 
 def _nowhere(_beta: float) -> float:

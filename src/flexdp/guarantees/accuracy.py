@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -29,7 +30,11 @@ def _as_given(_name: str, value: Any) -> Any:
 def _bound(domain: Domain) -> Callable[[str, Any], float]:
     """A bound as a double: doubles as they are, everything else rounded up."""
 
+    highest = math.inf if domain.high is None else float(domain.high)
+
     def check(name: str, value: Any) -> float:
+        if type(value) is float and 0.0 <= value <= highest and value < math.inf:
+            return value
         number, given = (
             (domain if domain.name == name else replace(domain, name=name)).check(value),
             plain_scalar(value),

@@ -339,7 +339,7 @@ class Mechanism(Value, ABC):
             if records_at_least is None
             else integer("records_at_least", records_at_least),
             bars=needs.bars if bars is None else integer("bars", bars),
-            gamma=GAMMA.check(gamma),
+            gamma=GAMMA.check(gamma) or _NOTHING.gamma,
         )
 
 
@@ -409,20 +409,19 @@ class Chain(Mechanism):
 
     def _check(self) -> None:
         """Refuse steps that do not fit, and declarations of the wrong type."""
-        known, before = _NOTHING, None
-        for part in self.parts:
+        for i, part in enumerate(self.parts):
             for name in ("source", "target"):
                 instance(name, getattr(part, name), Space, "a Space, for example HISTOGRAMS")
             for neighbours in part.preserves or ():
                 neighbours_given("preserves", neighbours)
             allowed = instance("needs", part.needs, Known, "a Known").bars
-            if before is not None and allowed is not None and known.bars is not None and known.bars > allowed:
+            given = None if allowed is None else _known_after(self.parts[:i], _NOTHING).bars
+            if allowed is not None and given is not None and given > allowed:
                 raise InputError(
                     "parts",
-                    f"must fit: {part.name} is private for at most {allowed} buckets, and {before.name} gives up to "
-                    f"{known.bars}",
+                    f"must fit: {part.name} is private for at most {allowed} buckets, and {self.parts[i - 1].name} "
+                    f"gives up to {given}",
                 )
-            known, before = _promise(part, known).after, part
         for one, two in pairwise(self.parts):
             if one.target != two.source:
                 rule = (
@@ -605,10 +604,11 @@ def promises(parts: Parts, known: Known) -> list[Step]:
     """What each step promises for what is known of its input; those that spend γ have equal shares of it."""
 
     def told(gamma: Fraction) -> list[Step]:
-        found, now = [], replace(known, gamma=gamma)
+        found, now = [], known if known.gamma == gamma else replace(known, gamma=gamma)
         for part in parts:
             found.append(_promise(part, now))
-            now = replace(found[-1].after, gamma=gamma)
+            after = found[-1].after
+            now = after if after.gamma == gamma else replace(after, gamma=gamma)
         return found
 
     found = told(known.gamma)

@@ -54,7 +54,7 @@ VALUES = Space("values", Equality())
 
 def histograms(dimensions: int) -> Space:
     """Histograms of points with so many coordinates."""
-    return replace(HISTOGRAMS, dimensions=dimensions)
+    return HISTOGRAMS if dimensions == 1 else replace(HISTOGRAMS, dimensions=dimensions)
 
 
 def unit_tables(dimensions: int) -> Space:
