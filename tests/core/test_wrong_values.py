@@ -173,6 +173,8 @@ FUNCTIONS_OF = {  # a function is a statistic, or a mechanism, too
     ("flexible_error", "statistic"),
     ("flexible_error_bounds", "statistic"),
     ("accuracy_curve", "statistic"),
+    ("flexible_error", "outputs"),
+    ("smallest_beta", "statistic"),
     ("exact_delta", "mechanism"),
     ("verify", "mechanism"),
     ("audit", "mechanism"),
@@ -819,7 +821,7 @@ RESULTS = {
     "PrivacyCurve", "Receipt", "Stored", "Verdict", "Completed", "Computed", "DistortionCase", "ErrorCase",
     "MetricCase", "Preserved", "Checked", "Claim",
     "Audited", "Event", "ExactDelta", "Verified", "CheckedDocument", "DocumentCheck", "Finding", "Searched",
-    "TotalEvidence", "Derivation", "Derived", "Error", "IDENTITY", "jump", "unchanged",
+    "ChanceBounds", "TotalEvidence", "Derivation", "Derived", "Error", "IDENTITY", "jump", "unchanged",
 }  # fmt: skip
 # Take what other functions of ours have made and checked.
 INNER = {"to_python", "judge", "run", "plan_picture", "release_card"}

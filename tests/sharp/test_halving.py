@@ -97,7 +97,7 @@ def defined(data: Counter[int], setting: Setting, low: int | None, high: int | N
             drawn[v, share] = weight * setting.table.weight(loss), +left, +(data - left)
     total = sum(weight for weight, *_ in drawn.values())
     for (v, share), (weight, left, right) in drawn.items():
-        one, other = (defined(part, setting, *span, depth - 1) for part, span in ((left, (low, v)), (right, (v, high))))
+        one, other = defined(left, setting, low, v, depth - 1), defined(right, setting, v, high, depth - 1)
         for (a, p), (b, q) in product(one.items(), other.items()):
             found[(v, share), a, b] = found.get(((v, share), a, b), Fraction(0)) + Fraction(weight, total) * p * q
     return found

@@ -117,7 +117,7 @@ def test_sheets_are_chosen_by_name(tmp_path: Path) -> None:
             flexdp.query(path, "x", width=1, sheet=sheet)
     with pytest.raises(InputError, match="has no header row"):
         flexdp.query(path, "x", width=1)  # the first sheet, which is empty
-    assert command("columns", path, "--sheet", "Data").stdout == "x\tundeclared\n"
+    assert command("check", path, "--columns", "--sheet", "Data").stdout == "x\tundeclared\n"
 
 
 @pytest.mark.parametrize("rows", [[[], ["x"], [5]], [[None, " "], [1, 2]], []])
@@ -339,12 +339,14 @@ def test_a_column_that_may_be_on_another_sheet(tmp_path: Path) -> None:
         flexdp.query(path, "note", width=1, where="cost > 1")
     assert str(refused.value) == f"where: no column named 'cost'. {remedy} Write a text in single quotes: 'ICU'."
     for words in (("release", path, "cost", "-e", "1", "-d", "1e-6"), ("check", path, "cost"),
-                  ("summary", path, "-c", "cost", "-e", "1", "-d", "1e-6"), ("query", path, "cost")):  # fmt: skip
+                  ("summary", path, "cost", "-e", "1", "-d", "1e-6"), ("query", path, "cost")):  # fmt: skip
         ran = command(*words)
         assert (ran.returncode, ran.stdout) == (2, "")
         assert f"no column named 'cost'. {remedy.replace('set sheet', 'set --sheet')}" in ran.stderr
     only = workbook(tmp_path / "one.xlsx", [["note"], ["canary"]])
-    with pytest.raises(InputError, match=r"no column named 'cost'\. Check the spelling; `flexdp columns` lists"):
+    with pytest.raises(
+        InputError, match=r"no column named 'cost'\. Check the spelling; `flexdp check --columns` lists"
+    ):
         flexdp.query(only, "cost", width=1)
 
 
