@@ -456,6 +456,9 @@ def answers(folder: Path) -> dict[str, Call]:
                 "alone": True,
             },
         ),
+        "derivation_chart": Call(
+            report.derivation_chart, {"derivation": (BUCKETING >> DROPPING).explain(), "name": "d", "alone": True}
+        ),
         "coupling_chart": Call(
             report.coupling_chart, {"p": [0, 1], "q": [0, 2], "gamma": 0, "name": "w", "alone": True}
         ),
