@@ -1,4 +1,4 @@
-"""Laws of what mechanisms publish: finite distributions, independent parts, and two that have closed forms.
+"""Laws of mechanisms' outputs: finite distributions, independent parts, and two laws with closed forms.
 
     Law             what ``Mechanism.law(x)`` returns: it can be compared with another one, and listed if it is finite
      ├ Distribution   finitely many outcomes with masses, Fractions (exact) or doubles (experiments)
@@ -11,7 +11,7 @@
     law.push(f), .bind(kernel)   ─▶ the law after the next step
     law.masses                   ─▶ flexible error, couplings, σ and Δ on finite spaces
 
-A law that is known up to rounding carries a bound on its error, which is added to every δ; mass that a law lacks was
+A law known only up to rounding carries a bound on its error, which is added to every δ; mass missing from a law was
 not followed, and counts in full.
 """
 
@@ -64,11 +64,13 @@ class _Refusal(Enum):
         return "refused"
 
 
-REFUSED: Final = _Refusal.REFUSED  # the outcome of a step that takes no such input, such as a maximum of nothing
+REFUSED: Final = (
+    _Refusal.REFUSED
+)  # the outcome of a step that is not defined for its input, such as the maximum of nothing
 
 
 class TooManyOutcomesError(Exception):
-    """The joint outcomes are too many to be listed; the first steps of a chain may still be compared."""
+    """There are too many joint outcomes to list; the first steps of a chain may still be compared."""
 
 
 class Law(ABC):
@@ -76,7 +78,7 @@ class Law(ABC):
 
     @abstractmethod
     def listed(self, shown: Sequence[int] = ()) -> Distribution:
-        """List all outcomes with their masses; of infinitely many those in ``shown``."""
+        """List all outcomes with their masses; if there are infinitely many, those in ``shown``."""
 
     @abstractmethod
     def beside(self, other: Law, name: Any = None) -> list[Pair]:
@@ -89,7 +91,7 @@ class Law(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Distribution(Law):
-    """Finitely many outcomes with masses that sum to at most 1; what they lack was not followed.
+    """Finitely many outcomes with masses that sum to at most 1; the rest was not followed.
 
     Parameters
     ----------
@@ -113,7 +115,7 @@ class Distribution(Law):
 
     @classmethod
     def uniform(cls, outcomes: Iterable[Hashable]) -> Distribution:
-        """Give equal mass to each entry; the law of the runs of a mechanism, for one."""
+        """Give equal mass to each entry; for example, the law of a mechanism's runs."""
         return cls.weighted(Counter(outcomes))
 
     @classmethod
@@ -140,7 +142,7 @@ class Distribution(Law):
         return max(1 - sum(self.masses.values()), _ZERO)
 
     def with_error(self, more: Fraction) -> Distribution:
-        """Return the same masses, further off by so much."""
+        """Return the same masses with a larger error bound."""
         return Distribution(self.masses, self.error + more) if more else self
 
     def push(self, f: Callable[[Any], Hashable]) -> Distribution:
@@ -218,7 +220,7 @@ class Independent(Law):
     """Independent parts by name, and what is made of them. Two of them are compared part by part.
 
     A part that only one of them has is 0 in the other, as an empty bar. Equal parts may be one and the same object,
-    which says at once that they tell nothing.
+    which shows at once that they reveal nothing.
 
     Parameters
     ----------
@@ -255,7 +257,7 @@ class Independent(Law):
         return Distribution(masses, sum((law.error for law in laws), _ZERO))
 
     def beside(self, other: Law, name: Any = None) -> list[Pair]:
-        """Return the pairs of all parts that are not one and the same."""
+        """Return the pairs of all parts that are not the same object."""
         if not isinstance(other, Independent):
             return self.listed().beside(other, name)
         names = dict.fromkeys([*self.factors, *other.factors])
@@ -272,7 +274,7 @@ class GeometricLaw(Law):
 
     @property
     def _ratio(self) -> Fraction:
-        """An upper bound of e^−rate, which stands for it."""
+        """An upper bound on e^−rate, used in its place."""
         return exp_bounds(-self.rate).upper
 
     @property
@@ -310,7 +312,7 @@ class GeometricLaw(Law):
 
 @dataclass(frozen=True)
 class LaplaceLaw(Law):
-    """Laplace noise of a scale about a centre: a density, for which the divergence has a closed form."""
+    """Laplace noise of a given scale about a centre: a density whose divergence has a closed form."""
 
     centre: Fraction
     scale: Fraction
@@ -338,7 +340,7 @@ class LaplaceLaw(Law):
 def read_law(name: str, given: Any) -> Law:
     """Read the law of a caller's function: a law, or a mapping from outcomes to exact probabilities.
 
-    Probabilities may add up to less than 1, where not all outcomes were followed.
+    Probabilities may sum to less than 1 where not all outcomes were followed.
     """
     if isinstance(given, Law):
         return given

@@ -1,8 +1,8 @@
 """Two laws on the same outcomes, their products, and the hockey-stick divergence between them, rigorously.
 
 Weights are exact rationals. Where a law is known only up to an error (an exponential was rounded, a tail was cut off),
-the error is a bound on the sum of all absolute differences, and it is added to every upper bound. Products that are too
-large to be enumerated are made coarser in two ways whose divergences enclose the true one:
+the error is a bound on the sum of all absolute differences, and is added to every upper bound. Products too large to
+enumerate are coarsened in two ways whose divergences enclose the true one:
 
 * merging outcomes is post-processing, so it can only lower a divergence;
 * an outcome whose likelihood ratio lies between r and s is a mixture of one outcome of ratio r and one of ratio s.
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 LARGEST_PRODUCT = 200_000  # joint outcomes that are enumerated one by one
-_MOST_ROWS, _MOST_FACTORS = 600, 80  # of a product that is made coarser, and of each of its factors
+_MOST_ROWS, _MOST_FACTORS = 600, 80  # of a coarsened product, and of each of its factors
 _BITS = 512
 _UNITS = 1 << _BITS
 _LEAST = 1 << 256  # units below which a probability counts as 0, so that no ratio is one of rounded ends
@@ -66,15 +66,15 @@ class Pair:
 
     @property
     def same(self) -> bool:
-        """True if both laws are equal, so that the part tells nothing apart."""
+        """True if both laws are equal, so that the part distinguishes nothing."""
         return all(row.one == row.other for row in self.rows)
 
 
 class Divergence(NamedTuple):
     """Bounds of Σ max(0, P − e^ε·Q) over all outcomes, from the first law to the second and back.
 
-    Outcomes that were not followed count in full in both upper bounds: ``followed`` is without them, ``covered`` the
-    probability of those that were, under the law that has less of it. ``parts`` are the parts that tell anything.
+    Outcomes that were not followed count in full in both upper bounds: ``followed`` excludes them; ``covered`` is the
+    probability of those that were, under the law that has less of it. ``parts`` are the parts that reveal anything.
     """
 
     forward: Bounds
@@ -120,10 +120,9 @@ def joint_rows(pairs: Sequence[Pair]) -> Iterator[Row]:
 def hockey_stick(pairs: Sequence[Pair], epsilon: Fraction) -> tuple[Bounds, Bounds]:
     """Enclose Σ max(0, P − e^ε·Q) for the product of some pairs, from the first law to the second and back.
 
-    The sum is over the rows. A pair that is the same on both sides is left out, even if it has not all outcomes: the
-    rest of the output is a marginal, which tells no more apart than the whole, so the lower bound stays one. For an
-    upper bound over all outcomes, add what is :func:`missing`.
-
+    The sum is over the rows. A pair that is the same on both sides is left out, even if it lacks some outcomes: the
+    rest of the output is a marginal, which distinguishes no more than the whole, so the lower bound remains valid. For
+    an upper bound over all outcomes, add what is :func:`missing`.
     """
     growth = exp_bounds(epsilon)
     kept = [pair for pair in pairs if not pair.same or any(pair.error)]
@@ -144,9 +143,9 @@ def hockey_stick(pairs: Sequence[Pair], epsilon: Fraction) -> tuple[Bounds, Boun
 
 
 def missing(pairs: Sequence[Pair]) -> tuple[Fraction, Fraction]:
-    """Return the probability, under either law, of the joint outcomes that are no rows.
+    """Return the probability, under either law, of the joint outcomes that are not rows.
 
-    At most so much is to be added to the divergence from that law to the other one.
+    The divergence from that law to the other one grows by at most this much.
     """
     one = other = Fraction(1)
     for pair in pairs:
@@ -157,7 +156,7 @@ def missing(pairs: Sequence[Pair]) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True, slots=True)
 class _Integers:
-    """Joint weights as integers over one denominator for each law."""
+    """Joint weights as integers over a common denominator for each law."""
 
     weights: list[tuple[int, int]]
     scales: tuple[int, int]
@@ -214,7 +213,7 @@ def _kept(units: int) -> int:
 
 
 def _few(rows: Sequence[tuple[int, int]], most: int, *, split: bool) -> list[tuple[int, int]]:
-    """Clusters of likelihood ratios that are close together, as close as leaves no more rows than wanted."""
+    """Clusters of nearby likelihood ratios, just wide enough to leave no more rows than wanted."""
     placed = [(_log_ratio(one, other), one, other) for one, other in rows if one or other]
     width = 1e-6
     while True:

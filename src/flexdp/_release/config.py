@@ -1,4 +1,4 @@
-"""``flexdp.toml``: data sets that are declared in a file, looked for from the current folder upwards.
+"""``flexdp.toml``: data sets declared in a file, which is searched for from the current folder upwards.
 
 ::
 
@@ -12,7 +12,7 @@
     cost = "number"
     stay = { kind = "integer", derive = "date(discharged) - date(admitted)" }
 
-Never ε or δ: every release says what it costs.
+Never ε or δ: every release states its own cost.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LARGEST = 2**20  # bytes
 
 
 def config_file(path: object = None) -> Path | None:
-    """Return the file of declarations: the one that is named, or the nearest from the current folder upwards."""
+    """Return the file of declarations: the one given, or the nearest from the current folder upwards."""
     if path is not None:
         found = Path(path_text("config", path))
         if not is_file(found):
@@ -52,7 +52,7 @@ def config_file(path: object = None) -> Path | None:
 
 
 def is_file(path: Path) -> bool:
-    """Return True if there is a file; an impossible name names none."""
+    """Return True if the file exists; False for a name that no file can have."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -60,7 +60,7 @@ def is_file(path: Path) -> bool:
 
 
 def datasets_in(path: Path) -> dict[str, dict[str, Any]]:
-    """Return what a file declares, by the names of the data sets."""
+    """Return the declarations of a file by the name of the data set."""
     try:
         if path.stat().st_size > _LARGEST:
             raise ValueError
@@ -78,7 +78,7 @@ def datasets_in(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def dataset_in(path: Path, name: str) -> Dataset | None:
-    """Return the data set of a name that a file declares; None if it declares none of this name."""
+    """Return the data set that a file declares by this name; None if there is none."""
     declared = datasets_in(path).get(name)
     if declared is None:
         return None

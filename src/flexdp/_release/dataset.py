@@ -1,4 +1,4 @@
-"""A data set: what the data is, declared once, and what is released of it.
+"""A data set: declared once, then released from.
 
 ::
 
@@ -8,7 +8,7 @@
        ├── summary(epsilon=2, delta=1e-5) · query("cost") · check()
        └── remaining · account                                      of the ledger
 
-A declaration is public and made by a person. It reads no record, holds no private value and chooses no ε.
+A declaration is public and written by a person. It reads no record, holds no private value and chooses no ε.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RECORD", "Column", "Dataset", "Left", "columns_of_summary", "options_for", "paying"]
 
-RECORD = "record"  # as a unit: every record for itself
+RECORD = "record"  # as a unit: every record is protected by itself
 _OF_UNITS = ("max_buckets_per_unit", "per_unit", "cap_report", "unit_kind")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A declared column: its kind, and the expression that computes it, if it is computed.
+    """A declared column: its kind, and the expression for a computed one.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ class Dataset:
     source
         The table, as for :func:`flexdp.release`.
     unit
-        The column of the privacy unit, such as a patient's number; or "record", where every record stands for itself.
+        The column of the privacy unit, such as a patient's number; or "record", if each record is protected by itself.
     columns
-        Kinds of columns by name, or a :class:`Column` for one that is computed. Without it, the types that the source
+        Kinds of columns by name, or a :class:`Column` for a computed one. Without it, the types that the source
         declares.
     name
-        The name of the data set; with a ledger, the one that it was declared by there.
+        The name of the data set; with a ledger, the name under which it was declared there.
     ledger
         The :class:`flexdp.Ledger` that pays, or its address.
     {options}
@@ -185,7 +185,7 @@ class Dataset:
         fresh: bool = False,
         **options: Unpack[Options],
     ) -> Any:
-        """Publish a column, as :func:`flexdp.release` with everything that is declared; a ledger is charged first.
+        """Publish a column, as :func:`flexdp.release` does, with the declared parameters; a ledger is charged first.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class Dataset:
         fresh
             True to pay again for a release that was made before.
         options
-            As for :func:`flexdp.release`; they take precedence over what is declared.
+            As for :func:`flexdp.release`; they take precedence over the declaration.
 
         Returns
         -------
@@ -224,12 +224,12 @@ class Dataset:
         fresh: bool = False,
         **options: Unpack[Options],
     ) -> Releases:
-        """Publish every declared column out of one budget, as :func:`flexdp.summary`.
+        """Publish every declared column out of one budget, as :func:`flexdp.summary` does.
 
         Parameters
         ----------
         columns
-            The columns; all that are declared unless given.
+            The columns; default: all declared ones.
         epsilon, delta
             The privacy loss of all columns together.
         skip, split
@@ -237,7 +237,7 @@ class Dataset:
         fresh
             True to pay again for a summary that was made before.
         options
-            As for :func:`flexdp.summary`; they take precedence over what is declared.
+            As for :func:`flexdp.summary`; they take precedence over the declaration.
 
         Returns
         -------
@@ -253,7 +253,7 @@ class Dataset:
     def query(
         self, column: str | Sequence[str] | None = None, *, dialect: str | None = None, **options: Unpack[Options]
     ) -> str:
-        """Return the SQL text that a release would run; costs nothing. See :func:`flexdp.query`.
+        """Return the SQL that a release would run; costs nothing. See :func:`flexdp.query`.
 
         Parameters
         ----------
@@ -273,12 +273,12 @@ class Dataset:
         return query(self._source, column, dialect=dialect, **options_for(self, names, options))
 
     def check(self, column: str | Sequence[str] | None = None) -> Check:
-        """Count the cells that a release would read and would not, by reason; NOT private. See :func:`flexdp.check`.
+        """Count the cells that a release would and would not read, by reason; NOT private. See :func:`flexdp.check`.
 
         Parameters
         ----------
         column
-            The column, or several; all that are declared, and are not computed, unless given.
+            The column, or several; default: all declared columns that are not computed.
 
         Returns
         -------
@@ -295,24 +295,24 @@ class Dataset:
 
     @property
     def name(self) -> str | None:
-        """Its name."""
+        """Name of the data set."""
         return self._name
 
     @property
     def source(self) -> Any:
-        """Where it is."""
+        """Source of the data."""
         return self._source
 
     @property
     def account(self) -> Account:
-        """The data set's budget, and what was spent of it by everybody."""
+        """The data set's budget, and what everybody has spent of it."""
         if self._ledger is None or self._name is None:
             raise InputError("ledger", "is not declared: nothing keeps a budget of this data set")
         return self._ledger.account(self._name)
 
     @property
     def remaining(self) -> Left:
-        """(ε, δ) that is left."""
+        """The (ε, δ) that is left."""
         found = self.account
         return Left(found.remaining_epsilon, found.remaining_delta)
 
@@ -341,7 +341,7 @@ class Dataset:
 
 
 def options_for(dataset: Dataset, names: Sequence[Any] | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a release of some columns: what is declared of them, and what is given beside."""
+    """Return the parameters of a release of some columns: the declared ones, overridden by those given."""
     refuse_unknown(given, "release")
     unit = (
         {}
@@ -383,7 +383,7 @@ def paying(dataset: Dataset) -> dict[str, Any]:
 
 
 def _listed(column: object) -> list[Any] | None:
-    """The names of the columns, as far as they can be told; what is wrong with them is told later."""
+    """The names of the columns as far as they can be read; errors in them are reported later."""
     return [column] if isinstance(column, str) else sequence(column)
 
 

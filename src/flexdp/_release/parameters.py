@@ -60,7 +60,7 @@ GroupKind: TypeAlias = Literal["text", "integer", "date", "boolean"]
 class Param:
     """What the type of a parameter does not say.
 
-    ``more`` continues ``help`` in the reference. ``needs`` names another parameter, and what that one is; a parameter
+    ``more`` continues ``help`` in the reference. ``needs`` names another parameter and describes it; a parameter
     ``excludes`` those that say the same thing in another way.
     """
 
@@ -135,7 +135,7 @@ class PublishOptions(TypedDict, total=False):
     ]
     other: Annotated[
         str | None,
-        Param(help="One more group, for the records that the declared groups do not cover.", shown="NAME"),
+        Param(help="Additional group for records that the declared groups do not cover.", shown="NAME"),
     ]
 
 
@@ -263,7 +263,7 @@ class FileOptions(TypedDict, total=False):
     zone: Annotated[str | None, Param(help="Time zone of datetimes with an offset, e.g. Europe/Berlin.", shown="Z")]
     engine: Annotated[
         Literal["postgres", "mariadb", "sqlite", "duckdb", "clickhouse"] | None,
-        Param(help="Dialect of a database connection that does not tell its own.", on_command_line=False),
+        Param(help="Dialect of a database connection whose own is not known.", on_command_line=False),
     ]
     format: Annotated[
         Literal["csv", "jsonl", "json", "parquet", "arrow", "xlsx"] | None,
@@ -311,7 +311,7 @@ class ReadingOptions(_KindOfColumn, FileOptions, total=False):
 
 
 class OutputOptions(TypedDict, total=False):
-    """What the publisher declares. It is believed, and changes no number."""
+    """What the publisher declares. It is taken on trust and changes no number."""
 
     title: Annotated[str | None, Param(help="Title of the page.", shown="T")]
     publisher: Annotated[str | None, Param(help="Publisher, for the JSON and the page.", shown="P")]
@@ -346,7 +346,7 @@ class PayingOptions(TypedDict, total=False):
 
 
 class Options(PublishOptions, BucketOptions, PrivacyOptions, ReadingOptions, OutputOptions, total=False):
-    """All that a release, a query and a summary take beside source and budget."""
+    """All that a release, a query and a summary take besides source and budget."""
 
 
 class DatasetOptions(UnitOptions, FileOptions, OutputOptions, total=False):
@@ -359,7 +359,7 @@ class PaidOptions(Options, PayingOptions, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """One parameter with everything that is declared of it."""
+    """One parameter and its declaration."""
 
     name: str
     type: Any
@@ -367,7 +367,7 @@ class Parameter:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that it may be; empty where it is anything else."""
+        """The words it may be; empty if it is not limited to a list."""
         return _literals(self.type)
 
     @property
@@ -407,7 +407,7 @@ def defaults(group: type = Options) -> dict[str, Any]:
 
 
 def refuse_unknown(given: Mapping[str, Any], function: str, group: type = Options) -> None:
-    """Raise the TypeError of Python for an unknown keyword, with the nearest one that is known."""
+    """Raise Python's TypeError for an unknown keyword, with the closest known one."""
     known = parameters(group)
     for name in given:
         if name not in known:

@@ -1,4 +1,4 @@
-"""``flexdp check``: how a file is read, for its custodian alone; or only which columns it declares."""
+"""``flexdp check``: how a file is read, for its custodian only; or just the columns that it declares."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ __all__ = ["init"]
 
 _KINDS = ("boolean", "integer", "number", "date", "datetime")  # the first that reads nearly all cells is proposed
 _ENOUGH = 0.98  # share of the cells that are not empty
-_STYLES: tuple[dict[str, str], ...] = (  # how texts are often written, the plain way first
+_STYLES: tuple[dict[str, str], ...] = (  # common formats of texts, the plain one first
     {},
     {"decimal": ",", "thousands": "."},
     {"thousands": ","},
@@ -54,8 +54,8 @@ def init(
 ) -> int:
     """Look at FILE as its custodian and propose a declaration in flexdp.toml. NOT private: for the custodian only.
 
-    Counts are printed, and never written: the file holds names, kinds and ways of writing, each a comment until you
-    remove the # in front of it.
+    Counts are printed but never written: the file holds names, kinds and formats, each a comment until you remove the
+    # in front of it.
     """
     run.kept = "nothing was written"
     place = Path(config) if config is not None else config_file() or Path(NAME)
@@ -92,7 +92,7 @@ def init(
 
 
 def _read(source: Any, given: Mapping[str, Any]) -> tuple[dict[str, str], Check]:
-    """Read the table in the usual ways of writing; return the one by which most cells are more than texts."""
+    """Read the table in each common format; return the one by which most cells are more than texts."""
     best: tuple[int, dict[str, str], Check] | None = None
     for style in _STYLES:
         if any(key in given for key in style):
@@ -102,13 +102,13 @@ def _read(source: Any, given: Mapping[str, Any]) -> tuple[dict[str, str], Check]
         except InputError:
             if not style:
                 raise
-            continue  # no column holds texts, which alone are written in a way
+            continue  # no column holds texts, and only texts have a format
         score = sum(max(_typed(each).values(), default=0) for each in found.columns)
         if best is None or score > best[0]:
             best = score, style, found
         if not any(each.readable_as for each in found.columns):
             break  # every column declares its type
-    assert best is not None  # the plain way is refused, or there
+    assert best is not None  # the plain format is refused, or there
     return best[1], best[2]
 
 
@@ -126,7 +126,7 @@ def _proposed(column: Any, records: int) -> str | None:
 
 
 def _print(found: Check, kinds: Mapping[str, str]) -> None:
-    """Print what each column would read; for the terminal alone."""
+    """Print what would be read of each column; for the terminal only."""
     click.echo(f"{INTERNAL} {plural(found.records, 'record', thousands)}.")
     for each in found.columns:
         kind = kinds.get(each.column or "")
@@ -147,7 +147,7 @@ def _declaration(
     style: Mapping[str, str],
     yes: bool,
 ) -> Iterator[str]:
-    """The lines of the declaration; what was found in the data is a comment until it is confirmed."""
+    """The lines of the declaration; proposals from the data are comments until confirmed."""
     mark = "" if yes else "# "
     yield f"[datasets.{_key(name)}]"
     yield f"source = {_value(_relative(source, place))}"

@@ -1,6 +1,6 @@
-"""``flexdp lab``: the paper's experiments, and any mechanisms beside each other, on simulated or public data.
+"""``flexdp lab``: the paper's experiments, and comparisons of mechanisms, on simulated or public data.
 
-The experiments are imported when a command runs, so that the other commands start as fast without them.
+The experiments are imported when a command runs, so that they do not slow down the start of other commands.
 """
 
 from __future__ import annotations

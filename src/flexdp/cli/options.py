@@ -1,4 +1,4 @@
-"""Options of commands, made from the parameters of a release, and the request that they describe.
+"""Command-line options made from the parameters of a release, and the request that they describe.
 
 ::
 
@@ -84,7 +84,7 @@ _EVERY = "\0"  # a flag for columns, written without a name
 
 
 class PanelOption(click.Option):
-    """An option that stands under a heading of the help."""
+    """An option listed under a heading of the help."""
 
     panel: str
 
@@ -99,7 +99,7 @@ class PanelOption(click.Option):
 
 
 class PanelCommand(click.Command):
-    """A command whose options stand under headings."""
+    """A command whose options are listed under headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, panel by panel."""
@@ -115,12 +115,12 @@ class PanelCommand(click.Command):
 
 
 def all_of(options: Sequence[Callable[[_F], _F]]) -> Callable[[_F], _F]:
-    """Return one decorator that adds several options, in their order."""
+    """Return one decorator that adds several options in order."""
     return lambda function: reduce(lambda wrapped, option: option(wrapped), reversed(options), function)
 
 
 def options_of(*groups: type, names: Sequence[str] = ()) -> Callable[[Any], Any]:
-    """Return a decorator that adds the options of groups of parameters, all of them or those that are named."""
+    """Return a decorator that adds the options of parameter groups: all of them, or those named."""
     rows = [(_PANEL_OF[group], row) for group in groups for row in parameters(group).values()]
     return all_of(
         [_option(panel, row) for panel, row in rows if row.param.on_command_line and (not names or row.name in names)]
@@ -321,7 +321,7 @@ def output_option(text: str) -> Callable[[Any], Any]:
 
 
 def declared_dataset(file: str, config: str | None) -> Dataset | None:
-    """Return the data set that is declared by this name; None where it is a file or an address."""
+    """Return the data set declared by this name; None if it is a file or an address."""
     from flexdp._release.config import config_file, dataset_in
 
     place = config_file(config)
@@ -362,11 +362,11 @@ def columns_given(columns: tuple[str, ...]) -> dict[str, str | None]:
 def prepared(
     source: str, columns: tuple[str, ...], table: str | None, *, dataset: Dataset | None = None, **options: Any
 ) -> Any:
-    """Check everything that was asked against what the table declares, and return the request.
+    """Check everything requested against what the table declares, and return the request.
 
-    What a declared data set says holds where nothing else is given.
+    A declared data set supplies whatever is not given.
 
-    One column is one release, and so are the points of several that are published ``together``. Otherwise each column
+    One column is one release, and so are several that are published ``together`` as points. Otherwise each column
     has a release of its own, all columns where none is named.
     """
     from flexdp._release.api import prepare
@@ -399,7 +399,7 @@ def prepared(
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that were given: the command line passes all of them."""
+    """The parameters that differ from their defaults: the command line passes all of them."""
     known = defaults()
     return {name: value for name, value in options.items() if value is not None and value != known.get(name)}
 
@@ -419,7 +419,7 @@ def _is_there(path: str) -> bool:
 
 
 def _kinds(named: Mapping[str, str | None], given: Any) -> Any:
-    """The kinds that were written beside the columns, and those of ``--kind``."""
+    """The kinds written with the columns, and those of ``--kind``."""
     beside = {name: kind for name, kind in named.items() if kind is not None}
     others = dict(given) if isinstance(given, Mapping) else dict.fromkeys(named, given)
     twice = next((name for name in beside if others.get(name) not in (None, beside[name])), None)

@@ -1,14 +1,14 @@
-"""Flexible errors of any function, certified: every value that is found is attained, so its distance is an upper bound.
+"""Certified flexible errors of any function: every value found is attained; its distance is an upper bound.
 
 A data set x′ within reach of x is a *state*: some of the records are left out, the others stand near their old places.
-Records are held in units, single ones or blocks of equal ones:
+Records are grouped in units: single records, or blocks of equal ones:
 
     unit         0        1        2        3            level k: at most k records are left out in all,
     x            ┼   2    ┼   5    ┼   5    ┼   9        and each of the others moves by at most r(k)
     dropped          0        0        1        0        r(k) = α where records move, (α − k/n)/η in drop-move
     places         2.5        5                8.5
 
-1. With few records all states are tried whose records stand at their places or at either end of their reach.
+1. With few records, all states whose records stand at their places or at either end of their reach are tried.
 2. *Families* of states stretch functions to their extremes: leaving out the smallest, the largest, the middle, the
    tallest bars; moving all one way, towards a point, away from it, together or apart.
 3. Towards an output y: all that reach y go there; and between a state with f below y and one above, a path of states
@@ -18,7 +18,7 @@ Records are held in units, single ones or blocks of equal ones:
 
 4. Single units are moved and left out as long as the distance to y falls.
 
-What is not found may exist: from below an error is bounded by what the statistic declares of itself. If all records of
+The search may miss values, so lower bounds come from what the statistic declares of itself. If all records of
 x′ are within b of those of x, matched as shares, then f moves by at most Δ_f(b). After k records were left out, the two
 quantile functions differ by at most the largest gap between a record and the k-th after it, since both the i-th record
 that remains and the one it stands for lie between the i-th and the (i + k)-th of x.
@@ -48,9 +48,9 @@ __all__ = ["declared_errors", "found_errors", "value_of"]
 
 _MOST_UNITS = 2_000  # into which the records of the bars are divided
 _MOST_STATES, _MOST_WORK = 12_000, 20_000_000  # states tried in all, and units in all of them
-_FEW = 6  # units of which all combinations are tried
-_MOST_TARGETS = 200  # outputs towards which is searched
-_CLOSE = 1e-12  # of the values' size: as good as met
+_FEW = 6  # units for which all combinations are tried
+_MOST_TARGETS = 200  # outputs that are searched for
+_CLOSE = 1e-12  # relative to the values: counts as met
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -102,7 +102,7 @@ class _Search:
         return sorted({*range(min(most, 8)), *(2**i for i in range(3, most.bit_length())), most})
 
     def reach(self, level: int) -> tuple[Floats, Floats]:
-        """Where the records of each unit may stand, as far apart as doubles tell."""
+        """Where the records of each unit may stand, as far as doubles can tell."""
         radius = float(self.ball.moved(level))
         if Fraction(radius) > self.ball.moved(level):
             radius = math.nextafter(radius, 0.0)
@@ -127,7 +127,7 @@ class _Search:
         return Histogram(keys, kept[there])
 
     def tried(self, state: _State) -> Any:
-        """Return the value of a state, and keep it."""
+        """Return the value of a state, and remember it."""
         self.left -= 1
         value = value_of(self.statistic, self.data_set(state))
         self.values.append(value)
@@ -146,7 +146,7 @@ class _Search:
     # ---------------------------------------------------------------- families
 
     def explore(self) -> None:
-        """Try the families, and of few records everything."""
+        """Try the families, and everything if records are few."""
         nothing = np.zeros(len(self.bar), dtype=np.int64)
         self.tried(_State(0 if self.moves else self.ball.dropped, nothing, None))
         if len(self.bar) <= _FEW and self.moves:
@@ -270,7 +270,7 @@ class _Search:
         return float(np.abs(self.home).max()) * 1e-3
 
     def _gathered(self, goal: float) -> None:
-        """All that can reach a place go there: the output's, or an end of a reach close to it."""
+        """Send all records that can reach a place there: the output, or the end of a reach close to it."""
         for level in self.levels()[-6:]:
             low, high = self.reach(level)
             ends = np.unique(np.concatenate((low, high)))
@@ -288,7 +288,7 @@ class _Search:
                     self.tried(_State(level, own, np.where(near, at, rest)))
 
     def _place(self, value: Any, target: Any) -> float | None:
-        """Where a value lies beside an output: their difference, if they have one."""
+        """Which side of an output a value lies on: their difference, if they have one."""
         one, other = on_a_line([value]) if value is not None else None, on_a_line([target])
         if one is None or other is None or one.of != other.of:
             return None

@@ -1,4 +1,4 @@
-"""Noise on each bar of a histogram by itself, and what is read off independent bars, without enumerating them.
+"""Independent noise on each bar of a histogram, and statistics read off independent bars without enumerating them.
 
 x = {3: 5, 8: 2}                 law_of_bars(x)(5)             law_of_bars(x)(2)
                           5 ┤ ▒                          3 ┤
@@ -29,9 +29,9 @@ __all__ = ["BarNoise", "as_histogram", "law_of_value", "law_read_off"]
 
 
 class BarNoise(Mechanism):
-    """A mechanism that changes each bar of a histogram by itself; a subclass says what becomes of one bar.
+    """A mechanism that changes each bar of a histogram independently; a subclass says what becomes of one bar.
 
-    Its law, its exact δ, and the laws of a maximum, a minimum, ``max_k`` and the mode that are read off follow.
+    Its law, its exact δ, and the laws of a maximum, a minimum, ``max_k`` and the mode read off its output follow.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class BarNoise(Mechanism):
 
     @abstractmethod
     def law_of_bars(self, x: Histogram) -> Callable[[int], Distribution]:
-        """Return the law of a bar by its count. It may depend on the table, as the noise of the paper does.
+        """Return the law of a bar as a function of its count. It may depend on the table, as the paper's noise does.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class BarNoise(Mechanism):
         Returns
         -------
         callable
-            From the number of records in a bar to the law of what is reported. Equal laws should be one object.
+            Maps the number of records in a bar to the law of what is reported. Equal laws should be one object.
         """
 
     def law(self, x: Any) -> Independent:
@@ -94,7 +94,7 @@ def _non_empty(counts: dict[Any, int]) -> frozenset[tuple[Any, int]]:
 
 
 def law_of_value(f: Callable[[Any], Any], x: Any) -> Distribution:
-    """Return the law of f(x): a point. Where f takes no such x, such as a maximum of nothing, that is the outcome."""
+    """Return the law of f(x), which is a point: REFUSED where f is not defined, as for the maximum of nothing."""
     try:
         value = f(x)
     except FlexdpError:
@@ -115,7 +115,7 @@ def _hashable(value: Any) -> Any:
 def law_read_off(bars: Law, statistic: Any, *, nothing: Any = REFUSED) -> Distribution | None:
     """Return the law of a statistic of independent bars in closed form; None where there is none.
 
-    Masses are exact where those of the bars are, and doubles where they are.
+    Masses are exact where those of the bars are exact, and doubles where those are doubles.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _below(dense: tuple[int, NDArray[Any]], level: int) -> Any:
 
 
 def _last_that_is_not(short: list[Any]) -> tuple[list[Any], Any]:
-    """Pr[bar i is tall enough, and all after it are short] for each i, and Pr[all are short]."""
+    """Pr[bar i is tall enough, and all after it are too short] for each i, and Pr[all are too short]."""
     found, rest = [], Fraction(1) if not short or isinstance(short[0], Fraction) else 1.0
     for chance in reversed(short):
         found.append((1 - chance) * rest)

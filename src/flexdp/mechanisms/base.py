@@ -1,9 +1,9 @@
-"""One ``Mechanism``, and chains of them: what it draws, what it promises, and what composition asks of it.
+"""``Mechanism`` and chains of mechanisms: what they draw, what they promise, and what composition needs to know.
 
 draw(x, bits)     one outcome, from exact random bits
 law(x)            the law of that outcome, if it is known
 privacy           (ε, δ) for a relation of neighbours, or None
-preserves         neighbours that it takes → neighbours that it makes of them, or None
+preserves         neighbour relation of inputs → that of outputs, or None
 step(known)       α, τ, σ, Δ, and what is known afterwards: flexdp.calculus.Step
 
 Bucketing(…) >> Dropping(…) >> ReadOff(…)     Chain: everything about it follows from its steps, in order, so that
@@ -75,9 +75,9 @@ class Mechanism(Value, ABC):
     Mechanisms are values: compared by their parameters, hashable, printed as the expression that makes them, written
     as JSON and read back. ``first >> second`` chains two of them and derives what the chain promises.
 
-    Write your own as a class that derives from this one; its annotated fields are its parameters. Needed are
+    Write your own as a subclass; its annotated fields are its parameters. Required are
     :attr:`source`, :attr:`target` and :meth:`draw`; accuracy needs :meth:`step`. Everything else is a declaration with
-    a safe default, by which nothing is assumed, so that what is left out weakens a guarantee and never makes it false.
+    a safe default that assumes nothing, so that leaving it out may weaken a guarantee but never makes it false.
     docs/own-mechanisms.md has a worked example.
 
     See Also
@@ -163,7 +163,7 @@ class Mechanism(Value, ABC):
         return None
 
     def law_after(self, law: Law) -> Law:
-        """Return the law of the outcomes where the input has a law; that of a step that refused is to refuse.
+        """Return the law of the outcomes if the input is random; where an earlier step refused, so does this one.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Mechanism(Value, ABC):
     # --- declared, with safe defaults ---
 
     def step(self, known: Known) -> Step:  # noqa: ARG002  (nothing is promised)
-        """Return what composition needs to know: own distortion and loss, what becomes of errors, what is known then.
+        """Return what composition needs: own distortion and loss, what becomes of errors, what is known of the output.
 
         Parameters
         ----------
@@ -217,12 +217,12 @@ class Mechanism(Value, ABC):
 
     @property
     def function(self) -> Callable[[Any], Any] | None:
-        """Function that the mechanism approximates: IDENTITY, a function or method, or None where it is not told."""
+        """Function that the mechanism approximates: IDENTITY, a function or method, or None where it is unknown."""
         return None
 
     @property
     def needs(self) -> Known:
-        """Condition on the input on which the guarantees rest."""
+        """Condition on the input on which the guarantees depend."""
         return _NOTHING
 
     @property
@@ -232,7 +232,7 @@ class Mechanism(Value, ABC):
 
     @property
     def preserves(self) -> Relation | None:
-        """Neighbours that the mechanism takes, and the neighbours that it maps them to; None if it keeps none."""
+        """Neighbour relation of inputs, and the one that outputs then satisfy; None if none is preserved."""
         return None
 
     @property
@@ -248,7 +248,7 @@ class Mechanism(Value, ABC):
         return (self,)
 
     def __call__(self, x: Any) -> Any:
-        """Draw one outcome, with bits of the operating system's generator.
+        """Draw one outcome, with bits from the operating system's generator.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Mechanism(Value, ABC):
         return accuracies(self.steps, promises(self.steps, known))[-1]
 
     def explain(self, *, records_at_least: int | None = None, bars: int | None = None, gamma: Number = 0) -> Derivation:
-        """Derive the accuracy step by step, and say which σ, τ and α gave which number.
+        """Derive the accuracy step by step, showing which σ, τ and α gave which number.
 
         Parameters
         ----------
@@ -456,7 +456,7 @@ class Chain(Mechanism):
         return self.parts[-1].target
 
     def draw(self, x: Any, bits: Bits) -> Any:
-        """Draw an outcome of one step after the other.
+        """Draw the outcomes of all steps in turn; return the last.
 
         Parameters
         ----------
@@ -473,7 +473,7 @@ class Chain(Mechanism):
         return reduce(lambda value, part: part.draw(value, bits), self.parts, x)
 
     def law(self, x: Any) -> Law:
-        """Return the law of the last step's outcomes; independent bars stay apart until a step mixes them."""
+        """Return the law of the last step's outcomes; independent bars stay separate until a step mixes them."""
         return law_of(self.parts, x)
 
     def step(self, known: Known) -> Step:
@@ -493,7 +493,7 @@ class Chain(Mechanism):
 
     @property
     def function(self) -> Callable[[Any], Any] | None:
-        """Functions of the steps in a row, if all are told."""
+        """Composition of the steps' functions, if all are known."""
         functions = [part.function for part in self.parts]
         told = [each for each in functions if each is not None and each != IDENTITY]
         if None in functions:
@@ -502,7 +502,7 @@ class Chain(Mechanism):
 
     @property
     def needs(self) -> Known:
-        """What the steps need of the table: those conditions that hold before a step only if they hold of it."""
+        """Conditions on the table that the steps need: those that hold before a step only if they hold of the table."""
         found = [_needed_before(self.parts[:i], part.needs) for i, part in enumerate(self.parts)]
         least = [each.records_at_least for each in found if each.records_at_least is not None]
         most = [each.bars for each in found if each.bars is not None]
@@ -510,7 +510,7 @@ class Chain(Mechanism):
 
     @property
     def privacy(self) -> Privacy | None:
-        """Privacy that follows for the table, or None."""
+        """Privacy with respect to the table that follows, or None."""
         if self.parts[0].privacy is not None:
             return post_process(self.parts[0].privacy)
         for i, part in enumerate(self.parts[1:], 1):
@@ -523,7 +523,7 @@ class Chain(Mechanism):
 
     @property
     def preserves(self) -> Relation | None:
-        """Neighbours that all steps together map to neighbours."""
+        """Neighbour relation that all steps together preserve."""
         return _preserved(self.parts)
 
     def __repr__(self) -> str:
@@ -553,7 +553,7 @@ def compose(first: Mechanism, second: Mechanism) -> Chain:
     return Chain([first, second])
 
 
-# --- what follows for steps in a row ---
+# --- what follows for several steps ---
 
 
 def law_of(parts: Sequence[Mechanism], x: Any) -> Law:
@@ -571,7 +571,7 @@ def _known_after(parts: Parts, known: Known) -> Known:
 
 
 def _needed_before(parts: Parts, needed: Known) -> Known:
-    """The part of a condition that holds after some steps if it holds before them, and not of itself."""
+    """The part of a condition that holds after some steps if it holds before them, and not unconditionally."""
 
     def rests(alone: Known) -> bool:
         return not _known_after(parts, _NOTHING).implies(alone) and _known_after(parts, alone).implies(alone)
@@ -601,7 +601,7 @@ def _preserved(parts: Parts) -> Relation | None:
 
 
 def promises(parts: Parts, known: Known) -> list[Step]:
-    """What each step promises for what is known of its input; those that spend γ have equal shares of it."""
+    """What each step promises, given what is known of its input; steps that spend γ share it equally."""
 
     def told(gamma: Fraction) -> list[Step]:
         found, now = [], known if known.gamma == gamma else replace(known, gamma=gamma)

@@ -79,7 +79,7 @@ class BucketHistogram(Mechanism):
     function = IDENTITY
 
     def _check(self) -> dict[str, Any]:
-        """Refuse what cannot be made; keep the bounds as the buckets read them."""
+        """Refuse invalid parameters; keep the bounds as the buckets read them."""
         self.inner  # noqa: B018  (made now)
         return {"bounds": self._buckets(self.bounds).arguments()["bounds"]}
 
@@ -118,12 +118,12 @@ class BucketHistogram(Mechanism):
 
     @property
     def preserves(self) -> Relation | None:
-        """Neighbours stay neighbours."""
+        """Neighbours remain neighbours."""
         return self.inner.preserves
 
     @property
     def privacy(self) -> Privacy | None:
-        """That of the dropping."""
+        """Privacy of the dropping."""
         return self.inner.privacy
 
     def draw(self, x: Histogram, bits: Bits) -> Histogram:
@@ -145,11 +145,11 @@ class BucketHistogram(Mechanism):
         return found
 
     def law(self, x: Any) -> Law:
-        """Return that of the dropping after the bucketing."""
+        """Return the law of the dropping after the bucketing."""
         return self.inner.law(x)
 
     def step(self, known: Known) -> Step:
-        """Return that of the bucketing and the dropping in a row.
+        """Return the step of the bucketing followed by the dropping.
 
         Parameters
         ----------

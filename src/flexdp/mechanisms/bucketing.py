@@ -194,7 +194,7 @@ class Bucketing(Mechanism):
         return self._counted([_choose(own, most, bits) for own in self._buckets_of_units(x)])
 
     def law(self, x: Any) -> Distribution:
-        """Return the law of the histogram, each unit in a uniformly random choice of so many of its buckets."""
+        """Return the law of the histogram, each unit in a uniformly random choice of its buckets, up to the cap."""
         if self.unit is None:
             return law_of_value(self._bucketed, as_histogram(x))
         found: dict[tuple[Any, ...], Fraction] = {(): Fraction(1)}  # buckets of all units so far, in order
@@ -293,7 +293,7 @@ class Bucketing(Mechanism):
         return None if count is None else count ** (1 if isinstance(self.partition, Grid) else self.dimensions)
 
     def step(self, known: Known) -> Step:
-        """Return β, by which every record moves at most, added to errors of the input.
+        """Return the step that adds β, the most that any record moves, to the errors of the input.
 
         Parameters
         ----------
@@ -340,7 +340,7 @@ class Bucketing(Mechanism):
 
 
 def _choose(buckets: Sequence[Any], most: int, bits: Bits) -> list[Any]:
-    """Choose so many of them, every choice equally likely."""
+    """Choose at most this many of them, every choice equally likely."""
     left = list(buckets)
     return left if len(left) <= most else [left.pop(bits.below(len(left))) for _ in range(most)]
 

@@ -319,7 +319,7 @@ def _neighbours(space: _Space, mechanism: Mechanism) -> Iterator[Claim]:
 
 
 def _afterwards(space: _Space, step: Step) -> Iterator[Claim]:
-    """Whether what is said to be known of outputs is true of each."""
+    """Check that what is declared as known of outputs is true of each."""
     least, most = step.after.records_at_least, step.after.bars
     outputs = Outputs()
     laws = outputs.laws("law", space.run, space.points)

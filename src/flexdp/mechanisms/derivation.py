@@ -20,7 +20,7 @@ _COLUMNS = ("step", "known of its input", "own distortion α", "of the table, σ
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """One step of a derivation: what is promised before it and after it, and what the step brought.
+    """One step of a derivation: what is promised before and after it, and what the step contributed.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Derived:
     step
         The step as composition sees it.
     carried
-        σ(α): its own distortion as one of the table's, through the functions of all earlier steps; None where its α is
+        σ(α): its own distortion as one of the table, through the functions of all earlier steps; None where its α is
         not known, infinite where σ is.
     before, after
         The accuracy before the step and after it.
@@ -76,9 +76,9 @@ class Derivation:
     Parameters
     ----------
     steps
-        What each step brought, in order.
+        What each step contributed, in order.
     accuracy
-        The guarantee of all together.
+        The guarantee of all steps together.
 
     Examples
     --------

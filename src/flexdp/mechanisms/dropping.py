@@ -140,7 +140,7 @@ class Dropping(BarNoise):
     function = IDENTITY
 
     def _check(self) -> None:
-        """Refuse what has no total, and a budget that no noise can meet."""
+        """Refuse an impossible total, and a budget that no noise can meet."""
         if self.total is not None and self.certify is not None:
             raise InputError("certify", ("buys nothing with ", P("total"), ", which is free"))
         if self.total is None and self.groups > 1:
@@ -272,7 +272,7 @@ class Dropping(BarNoise):
         """Return the law of what is left of a bar."""
         return self.noise.law
 
-    def law(self, x: Any) -> Law:  # type: ignore[override]  # buckets that lose little together are not independent
+    def law(self, x: Any) -> Law:  # type: ignore[override]  # buckets with a limited total loss are not independent
         """Return the law of what is left of each bucket, and of the certified total where one is published."""
         if self.limited is not None and self.limited.is_redrawn:
             return self._law_together(self.limited, x)
@@ -393,7 +393,7 @@ def _told(value: Fraction | int) -> str:
 
 
 def leaves_out(space: Space, after: Known, *, alpha: Fraction | None, max_drop: int | None = None) -> Step:
-    """The step of a mechanism that only leaves records out, of whatever buckets: it adds no error to that of its input.
+    """The step of a mechanism that only leaves records out, from any buckets: it adds no error to that of its input.
 
     What two inputs differ by before records are left out, they need not exceed afterwards.
     """

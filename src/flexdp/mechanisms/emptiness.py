@@ -89,7 +89,7 @@ class Emptiness(Mechanism):
         return self.noise.draw(size, bits) > 0
 
     def law(self, x: int) -> Distribution:
-        """Return the chances of both answers."""
+        """Return the probabilities of both answers."""
         return self.noise.law(integer("size", x, at_least=0, at_most=MOST_RECORDS)).push(bool)
 
     def function(self, x: int) -> bool:
@@ -97,7 +97,7 @@ class Emptiness(Mechanism):
         return x > 0
 
     def step(self, known: Known) -> Step:
-        """Return α = 0 from q elements on, where the answer is exact; before, all may be left out: α = 1.
+        """Return α = 0 from q elements on, where the answer is exact; with fewer, all may be left out: α = 1.
 
         Sizes that differ by less than one are equal; a larger error of the size may change the answer.
 

@@ -130,7 +130,7 @@ class Laplace(Mechanism):
         return IDENTITY if self.statistic is None else self.statistic
 
     def step(self, known: Known) -> Step:
-        """Return (Δ/ε)·ln(1/γ), which the noise exceeds with chance γ, added to what the statistic makes of errors.
+        """Return the step that adds (Δ/ε)·ln(1/γ), exceeded by the noise with probability γ, to the statistic's error.
 
         Parameters
         ----------

@@ -12,8 +12,8 @@ sent the outcome, which is public::
     Adaptive(program, ε).law(column)     follows every outcome         ─▶ the exact law of all that is drawn
     replay(program(), outcome)           is told every outcome         ─▶ the result and the steps, without data
 
-It may decide on outcomes alone: replies only travel into draws. A replay gives replies that say nothing, so a program
-that decides on one shows itself: two replays with different replies have different steps.
+It may branch on outcomes only: replies go nowhere but into draws. A replay gives blank replies, so a program that
+branches on a reply is caught: two replays with different replies have different steps.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Question(Protocol):
     """What a program may ask of a private column, without cost."""
 
     def blank(self, records: int, /) -> Any:
-        """Return a reply of the right shape that says nothing, as of so many records."""
+        """Return a blank reply of the right shape, as for this many records."""
 
 
 class Answering(Protocol):
@@ -68,8 +68,8 @@ class Answering(Protocol):
 class Cost:
     """Privacy cost of one step, and the records it applies to.
 
-    Steps of one ``stage`` with different ``part`` use disjoint records and cost as much as the dearest part; stages,
-    and steps of one part, add up.
+    Steps of one ``stage`` with different ``part`` use disjoint records and cost as much as the most expensive part;
+    stages, and steps of one part, add up.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Ran(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Path(Generic[T]):
-    """One way that a program can take: its outcomes, their probability and its error, its result and account."""
+    """One path through a program: its outcomes, their probability and its error, its result and account."""
 
     outcomes: tuple[Any, ...]
     chance: Fraction
@@ -127,7 +127,7 @@ class Path(Generic[T]):
 
 
 def spent(costs: Iterable[Cost]) -> Fraction:
-    """Add up an account: over stages, the dearest part of each."""
+    """Add up an account: the most expensive part of each stage, summed over stages."""
     parts: dict[Hashable, dict[Hashable, Fraction]] = {}
     for cost in costs:
         stage = parts.setdefault(cost.stage, {})
@@ -172,7 +172,7 @@ def replay(program: Program[T], outcome: Callable[[Draw], Any], *, records: int 
     outcome
         The outcome of each step; the data of the step is blank.
     records
-        Of how many records blank replies are; steps must not depend on it.
+        The number of records that blank replies stand for; steps must not depend on it.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def replay(program: Program[T], outcome: Callable[[Draw], Any], *, records: int 
 
 
 class _OpenError(Exception):
-    """The program met a draw whose outcome is not chosen yet."""
+    """The program reached a draw whose outcome has not been chosen yet."""
 
 
 def enumerate_paths(make: Callable[[], Program[T]], column: Answering, shown: Iterable[int] = ()) -> Iterator[Path[T]]:
@@ -227,7 +227,7 @@ def enumerate_paths(make: Callable[[], Program[T]], column: Answering, shown: It
 class Adaptive:
     """A program of private steps, each chosen from the outcomes before, as one mechanism.
 
-    What it publishes is everything that is drawn on the way, and its law is that of the tuple of all outcomes.
+    It publishes everything that is drawn on the way; its law is that of the tuple of all outcomes.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class Adaptive:
         What it claims; None if it claims nothing.
     shown
         The outcomes of geometric noise to follow in a law. There are infinitely many; the others count in full in
-        every δ, and :attr:`~flexdp.audit.ExactDelta.followed` is without them.
+        every δ; :attr:`~flexdp.audit.ExactDelta.followed` excludes them.
     read
         Makes the private column from a data set; by default the data set is one.
 

@@ -131,7 +131,7 @@ class STLap(BarNoise):
         return Known(records_at_least=self.records_at_least, bars=self.bars)
 
     def step(self, known: Known) -> Step:
-        """Return α = tτ and half a record a bucket; errors of the input are kept.
+        """Return α = tτ plus half a record per bucket; errors of the input are kept.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ def _law_of_bar(count: int, reach: Fraction, epsilon: Fraction) -> Distribution:
         return point(count)
     end = exp_bounds(-epsilon * reach / 2)
     if 1 - end.upper < Fraction(1, 10**20):  # a quotient of small differences loses digits
-        raise InputError("mechanism", "has noise of so short a reach, times ε, that its law cannot be computed")
+        raise InputError("mechanism", "has noise whose reach times ε is too small for its law to be computed")
 
     def below(z: Fraction) -> Bounds:  # Pr[Z ≤ z]
         if z <= -reach or z >= 0:
@@ -230,7 +230,7 @@ def _directions(tau: Fraction, epsilon: Fraction, records: int | None, bars: int
 
 
 def _tall(epsilon: Fraction, reach: Fraction) -> Bounds:
-    """Bound e^{εq/2}; beyond e^{ε + 500} it is not told from infinity."""
+    """Bound e^{εq/2}; beyond e^{ε + 500} it is treated as infinite."""
     rate = epsilon * reach / 2
     if rate > epsilon + _FAR:
         return Bounds(exp_bounds(epsilon + _FAR).lower, exp_bounds(epsilon + _FAR).upper * 10**100)

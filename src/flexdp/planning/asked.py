@@ -1,4 +1,4 @@
-"""Answers that are asked for: each with the bound that a release would state, replayed with assumed outcomes."""
+"""Asked answers, each with the bound that a release would state, replayed with assumed outcomes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MARGIN = 2  # times the records that are needed: with so many, too few are coun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerBound:
-    """What a release will promise of one answer, with probability 95%.
+    """The bound that a release will promise for one answer, with probability 95%.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class AnswerBound:
     needs
         The number of records that an answer needs at this ε.
     enough
-        True if there are about as many.
+        True if there are about that many.
     """
 
     kind: str
@@ -67,7 +67,7 @@ class AnswerBound:
 
 @dataclass(frozen=True, kw_only=True)
 class AskedAnswers(Design):
-    """Answers without buckets, of every group by itself.
+    """Answers without buckets, for each group separately.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class AskedAnswers(Design):
 
     @property
     def heading(self) -> str:
-        """What is asked, in words."""
+        """The asked statistics, in words."""
         return f"asked: {', '.join(map(statistic_name, self.asked.words))}"
 
     @property
@@ -190,7 +190,7 @@ class AskedAnswers(Design):
         return self._lists_none(each) or all(_useless(bound, records) for bound in self._bounds(each).values())
 
     def _lists_none(self, each: Privacy) -> bool:
-        """Tell whether no group of as many records as the others is certain to be listed."""
+        """Tell whether no group is certain to be listed if all have equally many records."""
         listing = self._budget(each).listing
         return listing is not None and (self.records_of_group or 0) <= listing.noise.max_drop
 
@@ -242,7 +242,7 @@ class AskedAnswers(Design):
 
 
 def _useless(bound: AnswerBound, records: int) -> bool:
-    """Tell whether there are too few records for an answer, or a count may be off by all of them."""
+    """Warn if there are too few records for an answer, or if a count may be off by all of them."""
     if bound.kind == "count" and bound.bound is not None:
         return bound.bound >= records
     return bound.needs * _MARGIN > records

@@ -1,4 +1,4 @@
-"""Buckets that a release chooses: shares of ε, reach and number at every ε, and answers beside them."""
+"""Buckets that a release chooses: shares of ε, reach and number of buckets at every ε, and answers beside them."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class AutomaticBuckets(Design):
         return f"{few} Minimum, quartiles and maximum are released instead."
 
     def _least(self, delta: Fraction) -> Fraction:
-        """The least ε of a release with automatic buckets, whatever the number of records."""
+        """The smallest ε of a release with automatic buckets, whatever the number of records."""
         return said(
             smallest_where(lambda size: self._budget(Privacy(epsilon=said(size), delta=delta)) is not None, 1e-9, 1e4)
         )

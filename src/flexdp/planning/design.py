@@ -31,7 +31,7 @@ class Design(ABC):
     records
         Approximate number of records; None where it is not known.
     per_unit
-        Most buckets, or values, that one unit counts with.
+        Most buckets, or values, that one unit counts in.
     groups
         The groups of the release.
     """
@@ -43,7 +43,7 @@ class Design(ABC):
     @property
     @abstractmethod
     def words(self) -> str:
-        """What is released, as it follows the number of records in a sentence."""
+        """What is released, as the words that follow the number of records in a sentence."""
 
     @property
     @abstractmethod
@@ -59,16 +59,16 @@ class Design(ABC):
     def row(self, each: Privacy, *, chosen: Fraction | None = None) -> Row | None:
         """Return the numbers of a release with the budget ``each``; None where they are not worth listing.
 
-        The budget is a part of the ε that was ``chosen``, which is always listed, and refused if it is too small.
+        The budget is a part of the ``chosen`` ε, which is always listed, and refused if it is too small.
         """
 
     def drop(self, each: Privacy) -> int | None:  # noqa: ARG002  (answers lose nothing)
-        """Return the most that a bucket loses, for a curve; None beyond FAR, and where nothing is lost."""
+        """Return the most that a bucket loses, for a curve; None beyond FAR, or where nothing is lost."""
         return None
 
     @abstractmethod
     def leaves_nothing(self, each: Privacy) -> bool:
-        """Tell whether the release would leave nothing, or hardly anything; False where nobody can know."""
+        """Tell whether the release would leave almost nothing; False where this cannot be known."""
 
     @abstractmethod
     def notes(self, each: Privacy | None) -> list[str]:
@@ -80,16 +80,16 @@ class Design(ABC):
 
     @abstractmethod
     def document(self) -> dict[str, Any]:
-        """Return what JSON tells of the design."""
+        """Return the design as JSON describes it."""
 
     @property
     def unit_words(self) -> str:
-        """A unit that is protected, with what it counts in."""
+        """The protected unit, with what it counts in."""
         return f"one unit, in at most {plural(self.per_unit, 'bucket')}"
 
     @property
     def records_of_group(self) -> int | None:
-        """Records of one group, where groups have as many each."""
+        """Records of one group, if all have equally many."""
         return None if self.records is None else self.groups.of_each(self.records)
 
 

@@ -1,4 +1,4 @@
-"""Buckets that are given: every one of them loses at most D records, whatever the data."""
+"""Explicit buckets: each of them loses at most D records, whatever the data."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class GivenBuckets(Design):
         return expect_losses(self.counts, self.noise(each))
 
     def smallest_epsilon(self, rest: Callable[[Fraction], Privacy]) -> Fraction:
-        """Return the smallest ε of three digits that keeps to the limit: proved by the noise itself.
+        """Return the smallest ε of three digits that meets the limit, as the noise itself proves.
 
         ``rest`` is the budget of one release, as a function of the ε of everything.
         """
@@ -266,7 +266,7 @@ class GivenBuckets(Design):
 
     @property
     def _assumed(self) -> int:
-        """The number of buckets where nobody knows it.
+        """The number of buckets that is assumed where it is unknown.
 
         Relative buckets are those of values that differ by a factor of 100; otherwise there may be few, and a width
         that is open may be as large as all values.
@@ -312,7 +312,7 @@ class GivenBuckets(Design):
         return warnings
 
     def _of_the_shape(self) -> list[Phrase]:
-        """Warn of what is wrong at every ε."""
+        """Warn of problems at every ε."""
         warnings: list[Phrase] = []
         partition = self.partition
         if isinstance(partition, RelativeWidth) and partition.bounds and (partition.count or 0) > _MANY:
@@ -341,7 +341,7 @@ class GivenBuckets(Design):
         return warnings
 
     def _of_few_records(self, needed: int) -> list[Phrase]:
-        """Warn of few records where nobody knows the number of buckets: what is certain of any number of them."""
+        """Warn of few records where the number of buckets is unknown: what is certain for any number of them."""
         records = self.records_of_group
         if records is None or self.buckets is not None or records >= needed * max(self._assumed, _SEVERAL):
             return []

@@ -32,7 +32,7 @@ _STEPS = 8  # points of the curve for each doubling of ε
 
 
 def propose_delta(records: int | None) -> Fraction:
-    """Propose δ: a hundredth of one in the number of records, as a power of ten, and at most a millionth.
+    """Propose δ: a hundredth of 1/n for n records, as a power of ten, and at most a millionth.
 
     >>> float(propose_delta(50_000)), float(propose_delta(10**6))
     (1e-07, 1e-08)
@@ -61,7 +61,7 @@ class Plan:
     by_unit
         True if a unit with several records is protected, rather than one record.
     reported
-        Each release also tells how many units count with some of their values only.
+        Each release also reports how many units count with only some of their values.
     stats
         The statistics that the command reads off the release.
 
@@ -160,7 +160,7 @@ class Plan:
 
     @cached_property
     def leaves_nothing(self) -> bool:
-        """True if a release as planned would leave nothing, or hardly anything; False where nobody can know."""
+        """True if the planned release would leave almost nothing; False where this cannot be known."""
         return self._rest is not None and self.design.leaves_nothing(self._rest)
 
     @cached_property

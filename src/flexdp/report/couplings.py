@@ -1,4 +1,4 @@
-"""A lossy coupling as a picture: the masses of two laws, and the bands in which one is moved onto the other.
+"""A lossy coupling as a picture: the masses of two laws, and bands that move one onto the other.
 
 P   ██████ 0     ██ 1     ▒▒▒▒ 100      each point as wide as its mass; hatched: left out, at most γ in all
     ││││││  ╲╲    ││                    a band for each pair (i, j) of the coupling, as wide as what it moves
@@ -52,13 +52,13 @@ def coupling_chart(
 ) -> str:
     """Draw a coupling within the lossy ∞-Wasserstein distance W∞_γ(P, Q) of two laws.
 
-    Each law is a row of points, as wide as their masses. A band is mass that is moved from a point of the first law to
+    Each law is a row of points, as wide as their masses. A band is mass moved from a point of the first law to
     one of the second; the longest moves stand out. What is left out, at most γ, is hatched.
 
     Parameters
     ----------
     p, q, gamma, metric
-        As for :func:`flexdp.distances.lossy_winf`; points must be known, so no matrix of distances will do.
+        As for :func:`flexdp.distances.lossy_winf`, except that the points must be known: no matrix of distances.
     name
         Prefix of the ids inside.
     alone
@@ -72,7 +72,7 @@ def coupling_chart(
     Raises
     ------
     InputError
-        As for :func:`~flexdp.distances.lossy_winf`; or a law has too many points, or none that are known.
+        As for :func:`~flexdp.distances.lossy_winf`; or a law has too many points, or its points are unknown.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def coupling_chart(
 
 
 def _order(points: Sequence[Any]) -> list[int]:
-    """Return indices in ascending order of the points, or as they are given where they have none."""
+    """Return indices in ascending order of the points, or in the given order if they have none."""
     listed = [_as_key(point) for point in points]
     try:
         return sorted(range(len(listed)), key=lambda i: listed[i])

@@ -1,10 +1,10 @@
-"""The composition theorem as a picture: what a chain does, beside the distorted data that its answer is exact for.
+"""The composition theorem as a picture: what a chain does, and the distorted data for which its answer is exact.
 
 x ──M₁──▶ y₁ ──M₂──▶ y₂        drawn: the chain
 ┊          ║          ║        ║ at most β apart, except with probability γ
 x′ ──f──▶ f(x′) ──f──▶ …       what it is compared with, on data that are distorted by α in all (┊)
            ┊ α₂
-           Y                   a step distorts its own input; σ says what that takes of the table
+           Y                   a step distorts its own input; σ says what that costs on the table
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _STYLE = (
 
 
 def derivation_chart(derivation: Derivation, *, name: str = "d", alone: bool = True) -> str:
-    """Draw how the accuracy of a chain follows from its steps, as the composition theorem says.
+    """Draw how the accuracy of a chain follows from its steps by the composition theorem.
 
-    The upper row is what the chain does; the lower one is the function on data of which a little was left out or moved,
-    and answers are compared from row to row. Dotted lines are distortions: those that a step makes of its own input,
-    what they take of the table by σ, and their sum.
+    The upper row is the chain; the lower one is the function on data of which a little was left out or moved, and
+    answers are compared between the rows. Dotted lines are distortions: those of a step's own input, what they amount
+    to on the table by σ, and their sum.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _draw_rows(steps: tuple[Derived, ...], wide: float) -> Iterator[str]:
 
 
 def _draw_errors(steps: tuple[Derived, ...], wide: float) -> Iterator[str]:
-    """Draw how far each outcome is at most from the row below it."""
+    """Draw the largest distance of each outcome from the row below it."""
     for place, each in enumerate(steps, start=1):
         x = _EDGE + wide * place
         yield _line(x, _TOP + _STONE, x, _BOTTOM - _STONE, "drop" if each.moved else "near")
@@ -113,7 +113,7 @@ def _draw_errors(steps: tuple[Derived, ...], wide: float) -> Iterator[str]:
 
 
 def _draw_distortion(step: Derived, place: int, y: float, wide: float) -> Iterator[str]:
-    """Draw the distortion that a step makes of its own input, and what it takes of the table."""
+    """Draw the distortion that a step makes of its own input, and what it amounts to on the table."""
     x = _EDGE + wide * place
     yield _line(x, _BOTTOM + _STONE, x, y - _STONE, "drop")
     yield _stone(x, y, "found")
@@ -139,7 +139,7 @@ def _beta(told: Accuracy) -> str:
 
 
 def _below(number: int) -> str:
-    """A number as an index.
+    """A number as a subscript.
 
     >>> _below(12)
     '₁₂'
