@@ -291,7 +291,7 @@ class FileOptions(TypedDict, total=False):
     ]
     currency: Annotated[
         str | Sequence[str] | None,
-        Param(help="Sign that may stand beside numbers in text, e.g. €.", shown="C", form="repeated"),
+        Param(help="Currency sign beside numbers in text, e.g. €.", shown="C", form="repeated"),
     ]
     date_format: Annotated[
         str | None, Param(help="Format of dates in text, e.g. %d.%m.%Y; default: %Y-%m-%d.", shown="F")

@@ -168,7 +168,7 @@ def audit(
     trials
         Number of runs, on both data sets together.
     confidence
-        Probability that a violation that is reported is one.
+        Confidence level: if the claim holds, a violation is reported with probability at most 1 − confidence.
     outcome
         Turns what the mechanism returns into numbers, texts, histograms, or lists and dictionaries of them; needed
         if it returns anything else.

@@ -31,7 +31,11 @@ __all__ = ["audit"]
 _FUNCTION = "function"
 _MANY, _FEW = "20000", "1000"  # runs of a release, where the records are counted once, and where they are not
 _CONFIDENCE = click.option(
-    "--confidence", default="0.999", show_default=True, metavar="C", help="Probability that an alarm is right."
+    "--confidence",
+    default="0.999",
+    show_default=True,
+    metavar="C",
+    help="Confidence: a false alarm has probability at most 1 − C.",
 )
 
 
@@ -153,7 +157,7 @@ def release(
 
 @audit.command()
 @click.option(
-    "--seconds", default="60", show_default=True, metavar="S", help="How long to search, in seconds of processor time."
+    "--seconds", default="60", show_default=True, metavar="S", help="Processor time to spend on the search, in seconds."
 )
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the tables and requests.")
 @click.option("--pairs", metavar="N", help="Maximum number of pairs to try.")

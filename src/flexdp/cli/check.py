@@ -28,7 +28,7 @@ _OF_FILES = ("format", "delimiter", "encoding", "sheet")
     "--columns",
     "declared",
     is_flag=True,
-    help="List names and types of the declared columns only, and read no record: may be shown to anybody.",
+    help="Only list the names and types of the declared columns, without reading a record: may be shown to anybody.",
 )
 @IN_DATABASE
 @CONFIG
@@ -46,9 +46,9 @@ def check(
     config: str | None,
     **options: Any,
 ) -> int:
-    """Count the cells of FILE that a release would read and would not, by reason. NOT private: for its custodian only.
+    """Count the cells of FILE that a release would and would not read, by reason. NOT private: for its custodian only.
 
-    Prints true counts, and no cell. Spends nothing.
+    Prints true counts, but no cell. Spends nothing.
     """
     from flexdp.tables.check import check as checked
 
@@ -72,7 +72,7 @@ def check(
 
 
 def _declared(place: Any, reading: dict[str, Any], *, as_json: bool) -> int:
-    """Print what a table declares."""
+    """Print the columns that a table declares."""
     from flexdp.tables import open_table
 
     found = open_table(place, file_format=reading.pop("format"), **reading).columns

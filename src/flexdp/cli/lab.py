@@ -87,9 +87,8 @@ _MEASURED: Callable[[Any], Any] = all_of(
         click.option(
             "--step-noise",
             default="default",
-            show_default=True,
             metavar="none|uniform:N|poisson",
-            help="Noise on the buckets of a step law; by default none in (2) and (4), uniform:5 in (6).",
+            help="Noise on the buckets of a step law; default: none in (2) and (4), uniform:5 in (6).",
         ),
         click.option("--no-figure", is_flag=True, help="Tables only; needs no matplotlib."),
         AS_JSON,

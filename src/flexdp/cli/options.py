@@ -279,7 +279,7 @@ CONFIG: Callable[[Any], Any] = click.option(
     metavar="FILE",
     cls=PanelOption,
     panel="Reading",
-    help="File that declares data sets; default: the nearest flexdp.toml. FILE may be the name of one.",
+    help="File that declares data sets; default: the nearest flexdp.toml. FILE may name one of them.",
 )
 COLUMNS: Callable[[Any], Any] = click.argument("columns", metavar="[COLUMN[=KIND]]...", nargs=-1)
 IN_DATABASE: Callable[[Any], Any] = click.option(
@@ -297,7 +297,7 @@ LISTED: Callable[[Any], Any] = all_of(
         ),
         click.option(
             "--skip", multiple=True, metavar="COLUMN", cls=PanelOption, panel="What to publish",
-            help="Without COLUMN, which means all columns: one to leave out, such as an id.",
+            help="Column to leave out where no COLUMN is named, which means all of them; repeatable.",
         ),
     ]
 )  # fmt: skip

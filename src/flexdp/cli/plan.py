@@ -48,8 +48,8 @@ _SIZES = ("width", "relative", "edges", "bounds", "buckets")
     help="Type of the column; default: number, or as the public sample declares it.",
 )
 @click.option("--by", multiple=True, metavar="COLUMN", help="Column to group by; repeatable.")
-@click.option("--groups", metavar="G,G,…", callback=comma_separated, help="Groups that are declared, as in a release.")
-@click.option("--groups-about", metavar="N", help="Approximate number of groups that are not known.")
+@click.option("--groups", metavar="G,G,…", callback=comma_separated, help="Declared groups, as in a release.")
+@click.option("--groups-about", metavar="N", help="Approximate number of groups, where they are not declared.")
 @click.option(
     "--max-buckets-per-unit", metavar="K", help="Protect a person: maximum number of buckets one person may count in."
 )
