@@ -21,6 +21,13 @@ def test_every_command_has_examples() -> None:
         assert all(line in shown for line in EXAMPLES[name])
 
 
+@pytest.mark.parametrize("name", ["check", "init", "query", "release", "summary"])
+def test_arguments_are_listed_in_the_usage_line_alone(name: str) -> None:
+    shown = flexdp(name, "--help").stdout
+    assert "FILE" in shown.splitlines()[0]
+    assert not {"FILE", "[COLUMN]...", "[COLUMN[=KIND]]..."} & {line.strip() for line in shown.splitlines()}
+
+
 def test_examples_run_as_they_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

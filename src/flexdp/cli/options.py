@@ -106,7 +106,7 @@ class PanelCommand(click.Command):
         rows: dict[str, list[tuple[str, str]]] = {title: [] for title in _PANELS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
+            if record is not None and not isinstance(parameter, click.Argument):  # the usage line has those
                 rows[getattr(parameter, "panel", _PANELS[-1])].append(record)
         for title, records in rows.items():
             if records:
