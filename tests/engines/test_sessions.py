@@ -202,7 +202,7 @@ def test_databases_on_the_command_line(tmp_path: Path, address: str, con: psycop
         ((str(path), "age"), "table is missing"),
         ((address, "age"), "table is missing"),
         (("a.csv", "age", "--table", "visits"), "table applies to databases only"),
-        ((str(path), str(path), "age", "--table", "visits"), "table needs exactly one database"),
+        ((str(path), "age", "--file", str(path), "--table", "visits"), "table needs exactly one database"),
     ):
         failed = invoke("query", *arguments, "--width", "5")
         assert isinstance(failed.exception, InputError)

@@ -417,9 +417,9 @@ def test_the_schema_knows_the_report() -> None:
 
 def test_a_plan_leaves_room_for_the_report() -> None:
     known = {"epsilon": 1, "delta": "1e-6", "bounds": (0, 10_000), "width": 50, "records_about": 130_000}
-    assert flexdp.plan(**known, max_buckets_per_unit=3).chosen.max_drop == found().max_drop
+    assert flexdp.plan(**known, max_buckets_per_unit=3).chosen["max_drop"] == found().max_drop
     without = flexdp.plan(**known, max_buckets_per_unit=3, cap_report=False)
-    assert without.chosen.max_drop < found().max_drop and without.command.endswith(" --no-cap-report")
+    assert without.chosen["max_drop"] < found().max_drop and without.command.endswith(" --no-cap-report")
     assert flexdp.plan(**known, cap_report=False).command == flexdp.plan(**known).command
 
 

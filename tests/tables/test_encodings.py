@@ -107,7 +107,7 @@ def test_a_header_in_another_encoding_names_the_option(tmp_path: Path) -> None:
         path.write_text("näme,x\n", encoding=encoding)
         with pytest.raises(InputError, match=r"the header line of .* is not UTF-8\. Set encoding, for example"):
             flexdp.query(path, "x", width=1)
-    out = command("columns", path, "--encoding", "utf-16")
+    out = command("check", path, "--columns", "--encoding", "utf-16")
     assert out.stdout.splitlines() == ["näme\tundeclared", "x\tundeclared"], out
 
 
@@ -130,6 +130,6 @@ def test_files_of_other_formats_are_told_by_their_first_bytes(tmp_path: Path, fi
 def test_columns_may_be_called_like_the_first_bytes_of_other_formats(tmp_path: Path) -> None:
     path = tmp_path / "parities.csv"
     path.write_text("PAR1\tPAR2\n1\t2\n")
-    assert command("columns", path).stdout.splitlines() == ["PAR1\tundeclared", "PAR2\tundeclared"]
+    assert command("check", path, "--columns").stdout.splitlines() == ["PAR1\tundeclared", "PAR2\tundeclared"]
     path.write_text("ARROW1,PAR1\n1,2\n")
     assert private_counts(path, "ARROW1", kind="integer") == {1: 1}

@@ -323,7 +323,7 @@ def test_the_command_line_reads_groups_and_units_by_kind(tmp_path: Path) -> None
     command = [sys.executable, "-m", "flexdp", "release", path, "x", "-e", "8", "-d", "1e-2", "--width", "10", "--json"]
     labels = ["--by", "w", "--by", "v", "--unit", "id", "--max-buckets-per-unit", "1", "--unit-kind", "integer"]
     for more, group, kinds in (
-        (["--by-kind", "integer,text"], [0, "0"], ["integer", "text"]),
+        (["--by-kind", "w=integer", "--by-kind", "v=text"], [0, "0"], ["integer", "text"]),
         (["--by-kind", "integer"], [0, 0], ["integer", "integer"]),
         ([], ["00", "0"], ["text", "text"]),
     ):

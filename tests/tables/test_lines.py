@@ -237,7 +237,7 @@ def keys(out: subprocess.CompletedProcess[bytes]) -> set[str]:
 def test_standard_input_beside_files_publishes_no_header(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text("x\n" + f"{name}\n" * 50)
-    named = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "x", "--kind", "text"]
+    named = ["x", "--kind", "text", "--file", str(tmp_path / "a.csv"), "--file", str(tmp_path / "b.csv")]
     piped = b"x\r\n" + b"p\r\n" * 50
     assert keys(run_flexdp(["-", *named], input=piped)) == {"a", "b", "p"}
     (tmp_path / "p.txt").write_bytes(piped)

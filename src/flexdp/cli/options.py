@@ -274,6 +274,15 @@ AS_JSON: Callable[[Any], Any] = click.option(
     "--json", "as_json", is_flag=True, cls=PanelOption, panel="Output", help="Print as JSON."
 )
 FILE: Callable[[Any], Any] = click.argument("source", metavar="FILE")
+MORE_FILES: Callable[[Any], Any] = click.option(
+    "--file",
+    "more",
+    multiple=True,
+    metavar="FILE",
+    cls=PanelOption,
+    panel="Reading",
+    help="Another file of the same table; repeatable. A pattern in quotes does it, too: 'visits-*.csv'.",
+)
 CONFIG: Callable[[Any], Any] = click.option(
     "--config",
     metavar="FILE",
@@ -308,6 +317,7 @@ REQUEST: Callable[[Any], Any] = all_of(
         LISTED,
         options_of(PublishOptions, PrivacyOptions, BucketOptions),
         IN_DATABASE,
+        MORE_FILES,
         CONFIG,
         options_of(ReadingOptions),
         AS_JSON,
@@ -328,14 +338,16 @@ def declared_dataset(file: str, config: str | None) -> Dataset | None:
     return None if place is None else dataset_in(place, file)
 
 
-def source_of(file: str, table: str | None) -> Any:
+def source_of(file: str, table: str | None, more: Sequence[str] = ()) -> Any:
     """Return what the library takes as a source: a path or a pattern, or an address with a table."""
     from flexdp.tables.opening import is_database, no_table_given
 
     if table is None:
         if is_database(file):
             raise no_table_given(file, "Name a table in it.")
-        return file
+        return [Path(each) for each in (file, *more)] if more else file
+    if more:
+        raise InputError("table", "needs exactly one database", remedy="Give one address or file.")
     if not is_database(file):
         raise InputError(
             "table",
@@ -374,6 +386,7 @@ def prepared(
     from flexdp._release.summary import prepare_summary
 
     together, skip = options.pop("together", False), options.pop("skip", ())
+    more = options.pop("more", ())
     named = columns_given(columns)
     options |= group_options(options.get("by"), options.get("groups"))
     if any(kind is not None for kind in named.values()):
@@ -384,7 +397,7 @@ def prepared(
         raise InputError("together", "needs several columns", remedy="Name them after the file.")
     _refuse_file(options.get("exact"), named)
     if dataset is None:
-        place = source_of(source, table)
+        place = source_of(source, table, more)
     else:
         place, options = dataset.source, options_for(dataset, list(named) or None, _given(options))
         if not named:
@@ -442,8 +455,8 @@ def _explained(refusal: InputError, columns: tuple[str, ...]) -> InputError:
         name, _, last = column.rpartition("=")
         unknown = refusal.parameter == "column" and refusal.rule == f": no column named {safe_repr(column)}"
         if unknown and _is_there(column):
-            remedy = "For several files, write a pattern in quotes, such as 'visits-*.csv'."
-            return InputError("columns", refusal.rule, remedy=remedy)
+            pattern = "For several files, write a pattern in quotes, such as 'visits-*.csv', or name the others with "
+            return InputError("columns", refusal.rule, remedy=(pattern, P("more"), "."))
         if name and unknown:
             kinds = get_args(Kind)
             remedy = f"Kinds are {', '.join(kinds[:-1])} and {kinds[-1]}."
