@@ -44,6 +44,6 @@ def published(
     """
     spec = prepare(frame(), column, **parameters).questions[0].spec
     parts = [list(part) for part in zip(*cells, strict=True)] or [[] for _ in (*spec.by, *spec.columns)]
-    budget = Budget(epsilon, "1e-6", most=spec.max_buckets_per_unit)
+    budget = Budget(epsilon, "1e-6", most=spec.max_buckets_per_unit, buckets=spec.public_buckets)
     bars = KeyedHistogram(parts, list(cells.values()))
     return Release(spec=spec, budget=budget, cells=bars, records_at_most=records_at_most)

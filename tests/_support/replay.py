@@ -53,7 +53,7 @@ CASES: dict[str, dict[str, Any]] = {
     "zoned": {"column": "z", "width": "1 hour", "zone": "Europe/Berlin"},
     "largest": {"column": "x", "width": 5, "unit": "u", "per_unit": "max", "by": "g"},
     "flags": {"column": "b"},
-    "certified": {"column": "x", "width": 5, "bounds": (0, 120), "outside": "drop", "certify": "0.1"},
+    "certified": {"column": "x", "width": 5, "certify": "0.1"},
 }
 ASKED: dict[str, dict[str, Any]] = {
     "automatic": {"column": "x"},

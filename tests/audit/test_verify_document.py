@@ -45,7 +45,8 @@ PURE: dict[str, Any] = {"epsilon": 1, "delta": 0}
 WIDE: dict[str, Any] = {"width": 25, **SPEND}
 KINDS: dict[str, Callable[[], Release | Releases]] = {
     "width": lambda: flexdp.release(FRAME, "x", **WIDE),
-    "certified": lambda: flexdp.release(FRAME, "x", bounds=(0, 100), certify="0.05", **WIDE),
+    "bounded": lambda: flexdp.release(FRAME, "x", bounds=(0, 100), **WIDE),
+    "certified": lambda: flexdp.release(FRAME, "x", certify="0.05", **WIDE),
     "relative": lambda: flexdp.release(FRAME, "x", relative="0.3", bounds=(1, 100), **SPEND),
     "edges": lambda: flexdp.release(FRAME, "x", edges=[0, 10, 50, 100], **SPEND),
     "exact": lambda: flexdp.release(FRAME, "n", exact=True, **SPEND),
@@ -59,9 +60,7 @@ KINDS: dict[str, Callable[[], Release | Releases]] = {
     "separately": lambda: flexdp.release(FRAME, ["x", "n"], separately=True, **WIDE),
     "automatic": lambda: flexdp.release(FRAME, "x", **SPEND),
     "automatic by group": lambda: flexdp.release(FRAME, "x", by="g", **SPEND),
-    "automatic, units": lambda: flexdp.release(
-        FRAME, "x", unit="u", max_buckets_per_unit=2, certify="0.1", epsilon=2, delta="1e-6"
-    ),
+    "automatic, units": lambda: flexdp.release(FRAME, "x", unit="u", max_buckets_per_unit=2, epsilon=2, delta="1e-6"),
     "too few": lambda: flexdp.release([1.0, 2.0] * 30, kind="number", epsilon="0.5", delta="1e-6"),
     "too few, asked": lambda: flexdp.release([1.0, 2.0] * 30, kind="number", epsilon="0.5", delta="1e-6", ask="max"),
     "asked": lambda: flexdp.release(FRAME, "x", ask=["max", "q0.99", "median", "mean", "count"], **PURE),
@@ -247,8 +246,8 @@ def test_every_free_field_is_really_free() -> None:
         "text": [(("flexdp",), "9.9"), (("about", "title"), "Other"), (("column",), "y"), (("bars", "count", 0), 10**9),
                  (("bars", "key", 0), "a")],
         "months": [(("where",), "g = 'b'")],
-        "certified": [(("buckets", "bounds", 1), "200"), (("buckets", "outside"), "drop"),
-                      (("privacy", "delta"), "1001/1000000000")],
+        "bounded": [(("buckets", "outside"), "drop")],
+        "certified": [(("privacy", "delta"), "1001/1000000000")],
         "per unit": [(("privacy", "per_unit"), "min"), (("privacy", "unit"), "v")],
         "groups": [(("by", 0), "h"), (("bars", "group", 0, 0), "A")],
         "nothing survived": [(("buckets", "width"), "7"), (("kind",), "integer")],
@@ -282,9 +281,10 @@ def test_the_check_that_fails_is_named() -> None:
     assert of("width", "bars", "count", 1, value=-5) == ["counts"]
     assert of("width", "bars", "key", 1, value=3.5) == ["counts"]
     assert of("width", "bars", "index", 1, value=0) == ["counts"]
-    assert of("certified", "bars", "index", 0, value=99) == ["counts"]
+    assert of("bounded", "bars", "index", 0, value=99) == ["counts"]
+    assert of("bounded", "mechanism", "total", value=1) == ["noise"]
+    assert of("bounded", "mechanism", "buckets", value=5) == ["noise"]
     assert of("certified", "certified", "records_at_most", value=1) == ["bound"]
-    assert of("certified", "certified", "records_at_most", value=10**6) == ["bound"]
     assert of("automatic", "auto", "share", value="1/5") == ["noise"]
     assert of("automatic", "auto", "leaf_counts", value=[]) == ["buckets"]
     assert of("asked", "asked", "results", 0, "answers", 0, "way", value="ladderx") == ["answers"]

@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 
 import flexdp
 from flexdp import Histogram, InputError
+from flexdp._release.capped import after_cap
 from flexdp.buckets import Width
 from flexdp.buckets.parse import bucket_parameters
-from flexdp.noise import DropNoise
+from flexdp.noise import DropNoise, TotalNoise
 from flexdp.planning import Plan, per_bucket
 from flexdp.planning.expected import Counts, count_law, expect_losses
 from flexdp.planning.given import GivenBuckets
@@ -61,8 +62,10 @@ def test_every_option_is_what_the_noise_does(releases: int, units: int | None, *
             continue
         noise = noise_of(option["epsilon"], Fraction("1e-6"), releases, units, reported=reported)
         assert (option["survives_from"], option["max_drop"]) == (noise.q, noise.max_drop)
-        assert option["total"] == 24 * noise.max_drop
-        assert option["alpha"] == min(Fraction(1), Fraction(24 * noise.max_drop, 50_000))
+        each = after_cap(option["epsilon"] / releases, reported=reported and units is not None)
+        total = TotalNoise(each, Fraction("1e-6") / releases, 24, units=units or 1).total
+        assert option["total"] == total < 24 * noise.max_drop
+        assert option["alpha"] == min(Fraction(1), Fraction(total, 50_000))
     drops = [option["max_drop"] for option in planned.rows]
     assert drops == sorted(drops, reverse=True), "raising ε never raises the most a bucket can lose"
 
@@ -99,13 +102,19 @@ def test_the_smallest_epsilon_that_meets_a_target(
 
 @pytest.mark.parametrize(
     ("target", "drop"),
-    [({"lose_in_all": 500}, 20), ({"lose_share": "0.01"}, 20), ({"lose_in_all": 500, "lose_per_bucket": 9}, 9)],
+    [({"lose_in_all": 500}, None), ({"lose_share": "0.01"}, None), ({"lose_in_all": 500, "lose_per_bucket": 9}, 9)],
 )
-def test_targets_in_all(target: dict[str, Any], drop: int) -> None:
+def test_targets_in_all(target: dict[str, Any], drop: int | None) -> None:
     planned = flexdp.plan(**AGES, **target)
-    assert buckets_of(planned).limit == drop
-    assert planned.chosen is not None and planned.chosen["meets"] and planned.chosen["max_drop"] <= drop
-    assert (planned.chosen["total"] or 0) <= 500
+    assert (buckets_of(planned).limit, buckets_of(planned).total_limit) == (drop, 500)
+    assert planned.chosen is not None and planned.epsilon is not None
+    assert planned.chosen["meets"] and planned.chosen["max_drop"] <= (drop or 99)
+    assert planned.chosen["total"] == TotalNoise(planned.epsilon, planned.delta, 24).total <= 500
+    below = planned.epsilon - Fraction(1, 10 ** (2 - int(np.floor(np.log10(float(planned.epsilon))))))
+    assert TotalNoise(below, planned.delta, 24).total > 500 or DropNoise(below, planned.delta).max_drop > (drop or 99)
+    without = flexdp.plan(delta="1e-7", buckets=24, width=5, records_about=50_000, **target)  # not public: 24 times D
+    assert without.chosen is not None and without.chosen["max_drop"] <= 20
+    assert without.epsilon >= planned.epsilon if drop else without.epsilon > planned.epsilon * Fraction(3, 2)
     assert planned.delta == Fraction("1e-7") and planned.delta_is == "proposed"
 
 
@@ -121,7 +130,8 @@ def test_the_width_is_solved_for() -> None:
         "number", Fraction(5), (Fraction(0), Fraction(120))
     )
     planned = flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 120), lose_share="0.02", records_about=50_000)
-    assert buckets_of(planned).buckets == 37  # ⌊1000 / 27⌋
+    assert buckets_of(planned).buckets == 69
+    assert TotalNoise(1, "1e-6", 69).total <= 1000 < TotalNoise(1, "1e-6", 70).total
     assert planned.chosen is not None and (planned.chosen["total"] or 0) <= 1000
     whole = flexdp.plan(epsilon=1, delta="1e-6", bounds=(0, 99), buckets=24, kind="integer")
     assert isinstance(buckets_of(whole).partition, Width) and buckets_of(whole).partition.width == 5
@@ -139,7 +149,7 @@ def test_a_release_certifies_no_more_than_was_planned(heights: list[int], epsilo
     values = np.repeat(np.arange(6) + 0.5, heights)
     released = flexdp.release(values, epsilon=epsilon, delta="1e-3", bounds=(0, 6), width=1)
     assert planned.chosen is not None and planned.chosen["alpha"] is not None
-    lost = released.max_drop * 6
+    lost = TotalNoise(epsilon, "1e-3", 6).total
     assert Fraction(lost, released.histogram.size + lost) <= planned.chosen["alpha"]
     if len(released.bars):
         certified = released.mode().accuracy

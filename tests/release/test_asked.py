@@ -81,7 +81,7 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "automatic buckets": ("cost", {"ask": ["max", "min"], "delta": 1e-6}),
     "automatic buckets of units": (
-        "visits", {"ask": ["max", "mean"], "delta": 1e-6, "unit": "pid", "max_buckets_per_unit": 2, "certify": 0.1}
+        "visits", {"ask": ["max", "mean"], "delta": 1e-6, "unit": "pid", "max_buckets_per_unit": 2}
     ),
     "too few for automatic buckets": ("cost", {"ask": ["max", "median"], "delta": 1e-6, "where": "cost < 6"}),
 }  # fmt: skip

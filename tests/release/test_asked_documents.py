@@ -23,8 +23,8 @@ SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 
 def test_a_certified_share_is_kept_where_buckets_gave_way_to_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     seed(monkeypatch, 1)
-    found = flexdp.release(FEW, "v", certify="0.1", **SPEND)
-    assert found.budget is None and found.asked is not None
+    found = flexdp.release(FEW, "v", by="w", certify="0.1", **SPEND)
+    assert found.budget is None and found.asked is None
     assert json.loads(found.to_json())["auto"]["certify"] == "1/10"
     assert Release.from_json(found.to_json()) == found
     plain = flexdp.release(FEW, "v", **SPEND)

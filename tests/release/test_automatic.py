@@ -376,10 +376,15 @@ def test_several_buckets_a_unit_divide_the_budget(bits: Any) -> None:  # noqa: A
     assert told.endswith(" of 0.32 for each of 2 records of a unit, and the counts spend the rest.")
 
 
-def test_a_certified_total(bits: Any) -> None:  # noqa: ARG001
-    release = checked(flexdp.release(delays(), certify="0.1", **SPEND))
-    assert release.records_at_most is not None and release.records_at_most >= 20_000
-    assert auto_of(release).budget.certify == Fraction(1, 10)
+def test_all_buckets_lose_little_together(bits: Any) -> None:  # noqa: ARG001
+    release = checked(flexdp.release(delays(), **SPEND))
+    assert release.budget is not None and release.budget.limited is not None
+    assert release.budget.buckets == len(auto_of(release).edges) + 1
+    lost = 20_000 - release.bars.size
+    assert lost <= release.budget.limited.total < release.max_drop * release.budget.buckets
+    assert f"At most {release.budget.limited.total} records were left out in total." in release.certificate().promises
+    with pytest.raises(InputError, match="certify buys nothing where all buckets are public"):
+        flexdp.release(delays(), certify="0.1", **SPEND)
 
 
 @pytest.mark.parametrize("outside", ["clamp", "drop"])

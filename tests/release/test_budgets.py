@@ -144,7 +144,7 @@ def test_what_is_promised_covers_the_bars_and_the_bound(most: int) -> None:
     frame = pl.DataFrame({"x": [float(i % 2) for i in range(200)], "u": [i // 2 for i in range(200)]})
     rule = {"unit": "u", "max_buckets_per_unit": most, "cap_report": False}
     released = flexdp.release(frame, "x", epsilon=4, delta="0.2", width=1, certify="0.3", **rule)
-    told, bars, total = released.privacy, released.noise, released.budget.total
+    told, bars, total = released.privacy, released.noise, released.budget.paid
     assert total is not None
     assert (told.epsilon, told.delta) == (4, Fraction(1, 5))
     assert "ε = 4, δ = 0.2 for each u" in str(told) and str(told) == released.certificate().promises[0]
@@ -180,8 +180,8 @@ def test_the_mechanism_of_a_budget_knows_how_many_columns_are_released() -> None
     """A grid has as many dimensions as axes, any other partition one."""
     budget, axis = Budget(1, "1e-6"), make_buckets("number", width=5)
     grid = Grid((axis, axis))
-    assert budget.mechanism(axis).parts[-1] == budget.dropping() == budget.dropping(dimensions=1)
-    assert budget.mechanism(grid).parts[-1] == budget.dropping(dimensions=2) != budget.dropping()
+    assert budget.mechanism(axis).parts[-1] == budget.dropping(axis) == Dropping(1, "1e-6")
+    assert budget.mechanism(grid).parts[-1] == budget.dropping(grid) == Dropping(1, "1e-6", dimensions=2)
 
 
 def test_every_step_of_a_budget_s_mechanism_names_its_unit_and_how_often_it_counts() -> None:
@@ -191,7 +191,7 @@ def test_every_step_of_a_budget_s_mechanism_names_its_unit_and_how_often_it_coun
     assert isinstance(dropping, Dropping)
     assert (dropping.unit, dropping.max_buckets_per_unit) == ("patient", 2)
     assert budget.privacy("patient").neighbours == dropping.privacy.neighbours == AddRemove("patient", 2)
-    assert budget.privacy().neighbours == budget.dropping().privacy.neighbours == AddRemove("record", 2)
+    assert budget.privacy().neighbours == budget.dropping(buckets).privacy.neighbours == AddRemove("record", 2)
 
 
 def test_the_bound_and_the_bars_each_take_noise_from_their_own_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,8 +201,8 @@ def test_the_bound_and_the_bars_each_take_noise_from_their_own_table(monkeypatch
         [3.0] * 500 + [7.0] * 400, epsilon=1, delta="1e-6", kind="number", certify="0.1", exact=True
     )
     budget = Budget(1, "1e-6", certify="0.1")
-    assert budget.total is not None and budget.total.max_drop > budget.bars.max_drop
-    assert released.records_at_most == 900 + budget.total.max_drop
+    assert budget.paid is not None and budget.paid.max_drop > budget.bars.max_drop
+    assert released.records_at_most == 900 + budget.paid.max_drop
     assert dict(released.histogram.items()) == {3.0: 500 - budget.bars.max_drop, 7.0: 400 - budget.bars.max_drop}
     lost = released.records_at_most - released.histogram.size  # what may be missing, as far as is published
     assert released.support().accuracy.alpha == pytest.approx(lost / released.records_at_most)

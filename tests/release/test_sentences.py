@@ -25,6 +25,9 @@ HOLDS = "about 914 records (certainly 900 to 927)"
 ONE, TWO = {(6,): 900}, {(6,): 900, (7,): 50}  # 30–35 and 35–40, where buckets have width 5
 
 
+IN_ALL = LOST.replace("per bucket", "per bucket, and at most 162 in total,")
+
+
 def rest(where: str, word: str = "highest", higher: str = "in each higher bucket", lost: str = LOST) -> str:
     """What is said of an extreme in a bucket, beyond which others may have been lost."""
     of_each = " of each g" if " and g " in lost else ""
@@ -93,24 +96,26 @@ def test_buckets() -> None:
 
 
 def test_public_buckets_tell_how_much_can_lie_beyond() -> None:
-    """Ten buckets, of which the third is there: 7, 2 and 9 others can have lost 27 records each."""
+    """Ten buckets, of which the third is there: 7, 2 and 9 others can have lost 27 records each, and 162 in all."""
     up = Context(prec=3, rounding=ROUND_CEILING)
-    share = {many: f"{up.divide(Decimal(2700 * many), Decimal(900 + 27 * many))}%" for many in (2, 7, 9, 10)}
+    share = {many: f"{up.divide(Decimal(2700 * many), Decimal(900 + 27 * many))}%" for many in (2, 6)}
+    share |= dict.fromkeys((7, 9, 10), share[6])  # 162 records in all
     total = f"At most {share[10]} of what was counted was left out in total."
     check(
         published({(2,): 900}, width=5, bounds=(0, 50)),
         {
             "max": (
-                f"Highest x: 10–15 or more. {rest('lies in 10–15')} At most {share[7]} of what was counted lies in "
-                "higher buckets."
+                f"Highest x: 10–15 or more. {rest('lies in 10–15', lost=IN_ALL)} At most {share[7]} of what was "
+                "counted lies in higher buckets."
             ),
             "min": (
-                f"Lowest x: 10–15 or less. {rest('lies in 10–15', 'lowest', 'in each lower bucket')} At most "
+                f"Lowest x: 10–15 or less. {rest('lies in 10–15', 'lowest', 'in each lower bucket', IN_ALL)} At most "
                 f"{share[2]} of what was counted lies in lower buckets."
             ),
             "range": (
-                f"Range of x: 0–5 or more. {rest('lies in 0–5', 'range', 'in each bucket beyond the two ends')} At "
-                f"most {share[9]} of what was counted lies in buckets beyond the two ends."
+                "Range of x: 0–5 or more. "
+                f"{rest('lies in 0–5', 'range', 'in each bucket beyond the two ends', IN_ALL)} "
+                f"At most {share[9]} of what was counted lies in buckets beyond the two ends."
             ),
             "support": f"Buckets of x that hold records: 10–15. {LISTED} {total}",
             "median": "Median x: about 12.5. The exact median is guaranteed to lie between 10 and 15.",
@@ -407,7 +412,7 @@ def test_names_and_views() -> None:
 
 def test_where_every_public_bucket_is_listed_there_is_no_other() -> None:
     both = flexdp.release([True] * 400 + [False] * 900, kind="boolean", epsilon=1, delta=1e-6)
-    assert str(both.support()).endswith(" that occur: False, True. This list is complete.")
+    assert " that occur: False, True. This list is complete. At most 3.3" in str(both.support())
     assert "other value" not in str(both.top(2)) and "no other value has more than" in str(both.top(1)).lower()
     one = flexdp.release([True] * 400, kind="boolean", epsilon=1, delta=1e-6)
     assert "others may be missing" in str(one.support())

@@ -187,8 +187,8 @@ def test_the_privacy_of_a_unit_in_several_bars_is_exact(epsilon: str, delta: str
 @pytest.mark.parametrize("most", [1, 2])
 def test_the_privacy_of_bars_and_total_together_is_exact(most: int) -> None:
     budget = Budget("4", "0.2", most=most, certify="0.3")
-    assert budget.total is not None
-    added = {j: Fraction(w, 2**budget.total.bits) for j, w in enumerate(budget.total.weights)}
+    assert budget.paid is not None
+    added = {j: Fraction(w, 2**budget.paid.bits) for j, w in enumerate(budget.paid.weights)}
 
     def both(heights: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
         n = sum(heights)
@@ -237,7 +237,7 @@ def test_a_certified_total_bounds_what_was_left_out() -> None:
     values = [i % 50 for i in range(5000)]
     released = flexdp.release(values, epsilon=1, delta="1e-6", kind="integer", certify="0.05", exact=True)
     total = released.records_at_most
-    assert total is not None and 5000 <= total <= 5000 + released.budget.total.max_drop
+    assert total is not None and 5000 <= total <= 5000 + released.budget.paid.max_drop
     alpha = released.support().accuracy.alpha
     assert (5000 - released.bars.size) / 5000 <= alpha == pytest.approx((total - released.bars.size) / total)
     spend = {"epsilon": 1, "delta": "1e-6", "exact": True}

@@ -1,7 +1,7 @@
 """Answers in numbers: each statistic of a release with the accuracy that the calculus derives for it.
 
 Everything here is post-processing of public numbers. Two kinds of guarantee appear (docs/theory.md): per bucket,
-always; and as a share of the data, only where all buckets were public in advance or a bound on the total was paid for.
+always; and as a share of the data, only where all buckets were public in advance or a bound on all was paid for.
 The words are those of :mod:`flexdp._release.sentences`.
 """
 
@@ -31,7 +31,7 @@ from flexdp.buckets.edges import Edges
 from flexdp.buckets.ends import is_open
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
-from flexdp.buckets.partition import Partition
+from flexdp.buckets.partition import Partition, public_count
 from flexdp.buckets.width import Width
 from flexdp.calculus import drop_move_accuracy
 from flexdp.calculus.loss import (
@@ -40,7 +40,6 @@ from flexdp.calculus.loss import (
     histogram_accuracy,
     most_lost,
     quantile_hull,
-    shortfall,
     together,
 )
 from flexdp.distances import Difference, Metric
@@ -51,7 +50,7 @@ from flexdp.mechanisms.read_off import function_accuracy, read_accuracy
 from flexdp.noise.drop import DropNoise
 from flexdp.statistics import Max, MaxAtLeast, Quantile, Range, Statistic, Top, to_python
 
-__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "Tally", "spots"]
+__all__ = ["Answer", "Applied", "Counts", "Reader", "Reading", "Tally"]
 
 Work: TypeAlias = Callable[[Histogram], Any]
 
@@ -192,24 +191,26 @@ class Reader:
 
     ``index`` has the counts by bucket index, ``centres`` by bucket centre. ``summed`` is the number of buckets, each
     with a loss of its own, that one count adds up, None where it is not public; ``public`` tells that no group was
-    found in the data; ``paid`` is a certified bound on all missing contributions. ``cells`` is the number of released
-    buckets that each count adds up, None where that is one. ``facts`` are quantiles that were asked for.
+    found in the data. ``mean`` is the expected loss of a full bucket, ``total`` a bound on all missing contributions.
+    ``cells`` is the number of released buckets that each count adds up, None where that is one. ``facts`` are quantiles
+    that were asked for.
     """
 
     partition: Partition
     noise: DropNoise
+    mean: Fraction
     index: Histogram
     centres: Histogram
     summed: int | None = 1
     public: bool = True
-    paid: int | None = None
+    total: int | None = None
     cells: NDArray[np.int64] | None = None
     facts: tuple[Fact, ...] = ()
 
     @property
     def shortfall(self) -> int | None:
-        """The most by which a count can be too low; None where the number of groups is not public."""
-        return shortfall(self.noise.max_drop, self.summed)
+        """The most by which one count can be too low; None where that is not public."""
+        return most_lost(self.noise.max_drop, self.summed, total=self.total)
 
     @property
     def share(self) -> Fraction | None:
@@ -338,7 +339,7 @@ class Reader:
         keys, counts = self.index.keys, self.index.counts
         known = {level_in(fact.quantity): fact.point for fact in self.facts}
         ends = known.get(Fraction(0)), known.get(Fraction(1))
-        return Profile(self.partition, keys, counts, self.noise.mean_drop(), self.cells, ends)
+        return Profile(self.partition, keys, counts, self.mean, self.cells, ends)
 
     def _estimate(self, statistic: Statistic, level: Fraction, interval: tuple[Any, Any] | None) -> tuple[Any, Any]:
         """A quantile inside its bucket, or the interval that certainly holds it, and between asked answers; and None.
@@ -418,22 +419,12 @@ class Reader:
     def tally(self, place: int) -> Tally:
         """Return what one of the released buckets holds, by its place."""
         cells = 1 if self.cells is None else int(self.cells[place])
-        return Tally.of(int(self.index.counts[place]), cells * self._mean_drop, self._lost_of_one)
-
-    @cached_property
-    def _mean_drop(self) -> Fraction:
-        return self.noise.mean_drop()
+        return Tally.of(int(self.index.counts[place]), cells * self.mean, self.shortfall)
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
         """What each released bucket holds."""
         return tuple(map(self.tally, range(len(self.index))))
-
-    @property
-    def _lost_of_one(self) -> int | None:
-        """The most by which one count is too low; all of them together lost no more than a paid bound says."""
-        bounds = [bound for bound in (self.shortfall, self.paid) if bound is not None]
-        return min(bounds, default=None)
 
     def _place_of(self, index: Any) -> int:
         keys = self.index.keys
@@ -445,7 +436,7 @@ class Reader:
 
         None where that is not public, or where there is no such bucket.
         """
-        lost, last = self._lost_of_one, len(self.index) - 1
+        lost, last = self.shortfall, len(self.index) - 1
         if lost is None:
             return None
         if higher:
@@ -454,7 +445,7 @@ class Reader:
         else:
             chosen = set(places)
             others = [place for place in range(last + 1) if place not in chosen]  # type: ignore[assignment]
-            everything = not others and spots(self.partition) == len(self.index)
+            everything = not others and public_count(self.partition) == len(self.index)
         if everything:
             return None
         return max((int(self.index.counts[place]) for place in others), default=0) + lost
@@ -476,7 +467,7 @@ class Reader:
                 "needs to know how many groups there can be",
                 remedy=("Declare them with ", P("groups"), "."),
             )
-        mean = self.noise.mean_drop() * self.summed
+        mean = self.mean * self.summed
         value = {key: records + float(mean) for key, records in self.centres.items()}
         return Reading(question=Counts(mean), value=value, index=self.index.keys)
 
@@ -497,10 +488,10 @@ class Reader:
         return buckets_beyond(self.partition.first, self.partition.count, end, above=above)
 
     def _share(self, hidden: int | None) -> Fraction | None:
-        """α certified by the release: what ``hidden`` public buckets, or all by a paid bound, can have lost at most."""
+        """α certified by the release: what ``hidden`` public buckets, or all together, can have lost at most."""
         known = hidden is not None and self.public and self.summed is not None
         buckets = (hidden or 0) * (self.summed or 0) if known else None
-        lost = most_lost(self.noise.max_drop, buckets, paid=self.paid)
+        lost = most_lost(self.noise.max_drop, buckets, total=self.total)
         return None if lost is None else alpha_after(lost, self.index.size)
 
     def _histogram_accuracy(self, hidden: int | None, index: NDArray[Any] | None = None) -> Accuracy | None:
@@ -565,7 +556,9 @@ class Reader:
         buckets, drop, first = self.partition.count, self.shortfall, self.partition.first
         if buckets is None or drop is None or not self.public:
             return None
-        low, high = quantile_hull(self.index.keys - first, self.index.counts, level, buckets=buckets, drop=drop)
+        low, high = quantile_hull(
+            self.index.keys - first, self.index.counts, level, buckets=buckets, drop=drop, total=self.total
+        )
         return low + first, high + first
 
     def _interval(self, low: int, high: int) -> tuple[Any, Any]:
@@ -573,11 +566,6 @@ class Reader:
         assert not isinstance(self.partition, Grid)  # of which no quantile is asked
         first, last = self._inner_end(low, above=False), self._inner_end(high, above=True)
         return -math.inf if first is None else first, math.inf if last is None else last
-
-
-def spots(partition: Partition) -> int | None:
-    """Return the number of public buckets: of the two values of a boolean, too."""
-    return 2 if partition.kind == "boolean" else partition.count
 
 
 def _finite(end: Any) -> Fraction | None:

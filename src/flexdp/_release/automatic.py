@@ -129,9 +129,10 @@ class AutoBudget:
         """ε of the answers where there are too few records for buckets: all but what counting the records cost."""
         return self.answers + self.epsilon * (1 - COUNT_SHARE)
 
-    def bars(self, share: Fraction) -> Budget:
-        """Return the budget of the counts, where ``share`` of ε went into choosing buckets."""
-        return Budget(self.epsilon * (1 - share), self.delta, most=self.most, certify=self.certify)
+    def bars(self, share: Fraction, buckets: int | None = None) -> Budget:
+        """Return the budget of the counts, where ``share`` of ε went into choosing so many buckets."""
+        certify = None if buckets else self.certify
+        return Budget(self.epsilon * (1 - share), self.delta, most=self.most, certify=certify, buckets=buckets)
 
     def divided(self, records_about: int, *_: object) -> Shares | None:
         """Return the division of the budget that a number of records leads to."""

@@ -164,9 +164,9 @@ def _read(
         private = ranks.bars(partition) if budget.most == 1 else None
     if private is None:
         private = _counted_again(question, counting, partition)
-    own = budget.bars(auto.share)
-    left: Thinned = own.dropping(spec.unit or "record").thin(private)
     public = replace(spec, partitions=(partition,))
+    own = budget.bars(auto.share, public.public_buckets)
+    left: Thinned = own.dropping(partition, spec.unit).thin(private)
     return Release(
         spec=public, budget=own, cells=left.cells, records_at_most=left.records_at_most, asked=asked, auto=auto
     )

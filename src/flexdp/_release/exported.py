@@ -261,7 +261,7 @@ class Exported(ABC):
         """
         if self.budget is None:
             return bar_columns(self.spec, self.cells, Fraction(0), 0)
-        return bar_columns(self.spec, self.cells, self.budget.bars.mean_drop(), self.budget.bars.max_drop)
+        return bar_columns(self.spec, self.cells, self.budget.mean_drop, self.budget.bars.max_drop)
 
 
 def write_page(path: str | os.PathLike[str], page: str, *, endings: Sequence[str] = (".html", ".htm")) -> None:

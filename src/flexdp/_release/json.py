@@ -149,6 +149,8 @@ def write(spec: Spec, budget: Budget | None, cells: KeyedHistogram, records_at_m
         "first_weight": str(evidence.first_weight),
         "growth": [str(evidence.growth_numerator), str(evidence.growth_denominator)],
     }
+    if budget.limited is not None:
+        document["mechanism"] |= {"buckets": budget.limited.buckets, "total": budget.limited.total}
     document["bars"] = bars
     return document
 
@@ -186,21 +188,21 @@ def read(document: dict[str, Any]) -> Published:
         declared = set(map(group_index, spec.groups))
         if not declared.issuperset(cells.rows(slice(len(spec.by)))):
             raise UnfitError("a group that was not declared", "counts")
-    budget = bars_budget(document)
+    budget = bars_budget(document, spec.public_buckets)
     at_most = None if certified is None else certified["records_at_most"]
     if certified is not None and not (type(at_most) is int and sum(cells.counts.tolist()) <= at_most < _LARGEST_COUNT):
         raise UnfitError("no bound, or one that the release itself exceeds", "bound")
     return spec, budget, cells, at_most
 
 
-def bars_budget(document: dict[str, Any]) -> Budget:
+def bars_budget(document: dict[str, Any], buckets: int | None) -> Budget:
     """Return the budget of the buckets in a document of buckets alone, unless the noise in it has another reach."""
     certified, privacy = document.get("certified"), document["privacy"]
     most = privacy.get("max_buckets_per_unit", 1)
     share = None if certified is None else certified["share"]
     if not has_reach(document["mechanism"]["q"], privacy["epsilon"], privacy["delta"], most=most, certify=share):
         raise UnfitError("a reach that its ε and δ do not lead to", "noise")
-    return Budget(privacy["epsilon"], privacy["delta"], most=most, certify=share)
+    return Budget(privacy["epsilon"], privacy["delta"], most=most, certify=share, buckets=buckets)
 
 
 def unreadable(what: str = "a flexdp release") -> InputError:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from flexdp._core.exact import float_up, to_double
 from flexdp._release.answerable import check_kind, check_units
-from flexdp._release.answers import Answer, Reader, Reading, Tally, spots
+from flexdp._release.answers import Answer, Reader, Reading, Tally
 from flexdp._release.bucket_claims import counted_claims
 from flexdp._release.claims import Claim
 from flexdp._release.interpolation import Stretch, on_line, stretch_of
@@ -24,6 +24,7 @@ from flexdp._release.ranges import ANY, bucket_ends, figure, step_of, stepped
 from flexdp._release.sentences import Words, tally_text
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
+from flexdp.buckets.partition import public_count
 from flexdp.calculus.loss import most_lost
 from flexdp.errors import InputError
 from flexdp.statistics import Count, Mean, Std, Sum
@@ -237,20 +238,20 @@ def _masses(reader: Reader) -> Iterator[tuple[Fraction, Fraction]]:
 
 def _counted(reader: Reader) -> tuple[int, int | None]:
     """Between which numbers the number of records certainly lies; None where there is no largest one."""
-    count = spots(reader.partition)
+    count = public_count(reader.partition)
     buckets = None if count is None or reader.summed is None else count * reader.summed  # of a listed group, too
-    lost = most_lost(reader.noise.max_drop, buckets, paid=reader.paid)
+    lost = most_lost(reader.noise.max_drop, buckets, total=reader.total)
     return reader.index.size, None if lost is None else reader.index.size + lost
 
 
 def _certain(reader: Reader, question: Mean | Sum | Std) -> tuple[Fraction | float, Fraction | float] | None:
     """The interval that holds the exact value for certain; None where nothing is certain."""
-    drop, count = reader.shortfall, spots(reader.partition)
+    drop, count = reader.shortfall, public_count(reader.partition)
     if isinstance(question, Std) or drop is None or count is None or not reader.public or count > _MOST_BUCKETS:
         return None
     buckets_of = list(_public(reader))
     work = _sum if isinstance(question, Sum) else _mean
-    low, high = (work(buckets_of, drop, reader.paid, above=above) for above in (False, True))
+    low, high = (work(buckets_of, drop, reader.total, above=above) for above in (False, True))
     return None if low == -math.inf and high == math.inf else (low, high)
 
 
@@ -270,7 +271,7 @@ def _public(reader: Reader) -> Iterator[_Bucket]:
         yield _Bucket(int(released.get(index, 0)), low, high)
 
 
-def _sum(buckets: list[_Bucket], drop: int, paid: int | None, *, above: bool) -> Fraction | float:
+def _sum(buckets: list[_Bucket], drop: int, most: int | None, *, above: bool) -> Fraction | float:
     """The largest sum that the counts allow, or the smallest."""
     sign = 1 if above else -1
     total, ends = Fraction(0), []
@@ -280,7 +281,7 @@ def _sum(buckets: list[_Bucket], drop: int, paid: int | None, *, above: bool) ->
             return sign * math.inf
         total += bucket.count * end
         ends.append(sign * end)
-    left = drop * len(ends) if paid is None else paid
+    left = drop * len(ends) if most is None else most
     for end in sorted(ends, reverse=True):
         if end <= 0 or not left:
             break
@@ -289,7 +290,7 @@ def _sum(buckets: list[_Bucket], drop: int, paid: int | None, *, above: bool) ->
     return total
 
 
-def _mean(buckets: list[_Bucket], drop: int, paid: int | None, *, above: bool) -> Fraction | float:
+def _mean(buckets: list[_Bucket], drop: int, most: int | None, *, above: bool) -> Fraction | float:
     """The largest mean that the counts allow, or the smallest: hidden records lie in the outermost buckets."""
     sign = 1 if above else -1
     ends = []
@@ -299,7 +300,7 @@ def _mean(buckets: list[_Bucket], drop: int, paid: int | None, *, above: bool) -
             return sign * math.inf
         ends.append((sign * end, bucket.count))
     total, records = sum((end * count for end, count in ends), Fraction(0)), sum(count for _, count in ends)
-    left = drop * len(ends) if paid is None else paid
+    left = drop * len(ends) if most is None else most
     for end, _ in sorted(ends, reverse=True):
         hidden = min(drop, left)
         if end * records <= total or not hidden:

@@ -30,6 +30,7 @@ from flexdp.buckets.width import Width
 from flexdp.calculus.loss import survives_from
 from flexdp.guarantees import Privacy, percent_text
 from flexdp.noise.certificate import Evidence
+from flexdp.noise.total import TotalEvidence
 
 __all__ = [
     "Certificate",
@@ -57,6 +58,8 @@ class Certificate:
         The proof for the noise of one bucket; None without buckets.
     total_evidence
         The proof for the noise of the total, where a bound on it was paid for.
+    limit
+        The proof that what all buckets lose together is private, where they are public.
     shared
         How the budget is divided among the parts that are proved; empty where there is only one.
     asked
@@ -77,6 +80,7 @@ class Certificate:
     promises: tuple[str, ...]
     evidence: Evidence | None
     total_evidence: Evidence | None = None
+    limit: TotalEvidence | None = None
     shared: str = ""
     asked: tuple[str, ...] = ()
     exact: str = ""
@@ -89,6 +93,8 @@ class Certificate:
             lines.append(f"Proof{' for each bucket' if self.shared or self.asked else ''}: {self.evidence}")
         if self.total_evidence is not None:
             lines.append(f"Proof for the total: {self.total_evidence}")
+        if self.limit is not None:
+            lines.append(f"Proof for all buckets together: {self.limit}")
         return (*lines, *self.asked)
 
     def __str__(self) -> str:
@@ -161,7 +167,7 @@ def promises(spec: Spec, reader: Reader, chosen: Sequence[str] = (), *, asked: b
 
     ``chosen`` tells how buckets were chosen, ``asked`` that there are answers beside them.
     """
-    words = Words(spec, reader.noise.max_drop)
+    words = Words(spec, reader.noise.max_drop, total=reader.total)
     least = record_count(spec, survives_from(reader.noise.max_drop))
     out = [
         f"Released: {reader.partition.spec}.",
@@ -176,10 +182,10 @@ def promises(spec: Spec, reader: Reader, chosen: Sequence[str] = (), *, asked: b
     if share is not None and share < 1:
         left_out = f"At most {percent_text(float_up(share))} of what was counted was left out in total."
         out.append(words.counting(left_out))
-    if reader.paid is not None:
-        were = "was" if reader.paid == 1 else "were"
-        left_out = f"At most {record_count(spec, reader.paid)} {were} left out in total"
-        out.append(words.counting(f"{left_out} (certified with part of the privacy budget)."))
+    if reader.total is not None:
+        were = "was" if reader.total == 1 else "were"
+        how = " (certified with part of the privacy budget)" if spec.public_buckets is None else ""
+        out.append(words.counting(f"At most {record_count(spec, reader.total)} {were} left out in total{how}."))
     return tuple(out)
 
 
@@ -220,7 +226,7 @@ def _counted_as_another(spec: Spec) -> str:
 
 def share_of_budget(budget: Budget) -> str:
     """Return how (ε, δ) is divided among parts that are proved one by one; empty where there is only one."""
-    most, total = budget.most, budget.total
+    most, total = budget.most, budget.paid
     if most == 1 and total is None:
         return ""
     bars = budget.bars

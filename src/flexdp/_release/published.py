@@ -32,7 +32,6 @@ from flexdp.accounting.budget import Budget
 from flexdp.buckets.base import Bucket, Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.partition import Partition
-from flexdp.calculus.loss import paid_loss
 from flexdp.calculus.privacy import total
 from flexdp.errors import InputError, P
 from flexdp.guarantees import Condition, Privacy
@@ -278,23 +277,27 @@ class Release(Readable, Exported):
         return self._words_of(Part())
 
     def _words_of(self, part: Part) -> Words:
-        return Words(self.spec, 0 if self.budget is None else self.max_drop, part)
+        if self.budget is None:
+            return Words(self.spec, 0, part)
+        limited = self.budget.limited
+        return Words(self.spec, self.max_drop, part, total=None if limited is None else limited.total)
 
     @cached_property
-    def _paid(self) -> int | None:
-        """The most contributions that are missing in total; None where no bound was paid for."""
-        return paid_loss(self.records_at_most, sum(self.cells.counts.tolist()))
+    def _most_lost(self) -> int | None:
+        """The most contributions that are missing in total; None where nothing bounds them."""
+        return self._bars_budget.most_lost(self.records_at_most, sum(self.cells.counts.tolist()))
 
     def _counts(self, part: Part, index: Histogram) -> Reader:
         partition = self.partition if part.column is None else self.spec.partition_of(part)
         return Reader(
             partition=partition,
             noise=self.noise,
+            mean=self._bars_budget.mean_drop,
             index=index,
             centres=Histogram(partition.centres(index.keys), index.counts),
             summed=self.spec.summed(part),
             public=self.spec.groups_are_public,
-            paid=self._paid,
+            total=self._most_lost,
             cells=cells_summed(self.spec, self.cells, part),
         )
 
@@ -355,7 +358,7 @@ class Release(Readable, Exported):
         bars = self.cells.histogram([len(self.spec.by) + (part.column or 0)])
         if not isinstance(self.spec.partition_of(part), Exact):
             bars = Histogram(bars.keys.astype(np.int64), bars.counts)
-        return View(self._counts(part, bars), Words(self.spec, self.max_drop, part))
+        return View(self._counts(part, bars), self._words_of(part))
 
     def fit(self, estimator: Any) -> Answer:
         """Fit a scikit-learn estimator on the released histogram, its counts as sample weights.

@@ -11,6 +11,7 @@ from flexdp._core.domains import DELTA, EPSILON, Domain, sequence
 from flexdp._core.exact import Number, exact
 from flexdp._core.faults import concealed
 from flexdp._core.forks import inside_release
+from flexdp._core.text import safe_repr
 from flexdp._release.asked_checks import asked_of, asked_query, budgets_of, of_units
 from flexdp._release.asking import AskedBudget, share_of_ends
 from flexdp._release.automatic import AutoBudget
@@ -107,6 +108,13 @@ class Request:
         self, epsilon: Number, delta: Number, *, certify: Number | None = None, split: Sequence[Number] | None = None
     ) -> Request:
         """Return the request with its noise made; a budget that no noise can meet is refused here."""
+        if certify is not None and all(_bounds_itself(each, delta) for each in self.questions):
+            raise InputError(
+                "certify",
+                "buys nothing where all buckets are public: what they lose together is bounded without it",
+                given=safe_repr(certify),
+                remedy="Leave it out.",
+            )
         if self.separately:
             parts = divided(Budget(epsilon, delta).privacy(), _shares(split, len(self.questions)))
             caps = [
@@ -142,7 +150,7 @@ class Request:
         bars, own = budgets_of(
             each.wanted, each.spec, epsilon, delta, bucketed=each.has_buckets(delta), certify=certify, split=split
         )
-        kept = () if bars is None else (Budget(*bars, most=own.most, certify=certify),)
+        kept = () if bars is None else (_budget(replace(each, wanted=None), *bars, certify),)
         return replace(self, budgets=kept, asked=own)
 
     @inside_release()
@@ -213,6 +221,13 @@ class Request:
         return released if not any(self.caps) else _with_caps(question.table, counting, released, *self.caps)
 
 
+def _bounds_itself(question: Prepared, delta: Number) -> bool:
+    """Return True if what all buckets lose together is bounded at no cost: their number is public, or will be."""
+    if question.wanted is not None and not question.has_buckets(delta):
+        return False
+    return question.spec.groups_are_public if question.automatic else question.spec.public_buckets is not None
+
+
 def _budget(
     question: Prepared,
     epsilon: Number,
@@ -222,8 +237,9 @@ def _budget(
 ) -> Budget | AutoBudget:
     """Make the budget of buckets; that of automatic ones includes the answers beside them."""
     most = question.spec.max_buckets_per_unit
+    certify = None if _bounds_itself(question, delta) else certify
     if not question.automatic:
-        return Budget(epsilon, delta, most=most, certify=certify)
+        return Budget(epsilon, delta, most=most, certify=certify, buckets=question.spec.public_buckets)
     if question.wanted is None:
         return AutoBudget.checked(epsilon, delta, most=most, certify=certify)
     if split is None and question.unasked:
@@ -280,7 +296,7 @@ def _all_thinned(private: list[KeyedHistogram], asked: Sequence[tuple[Prepared, 
 
 def _thinned(private: KeyedHistogram, spec: Spec, budget: Budget, cap: CapReport | None = None) -> Release:
     """The one step from private to public."""
-    left = budget.dropping(spec.unit or "record", len(spec.columns)).thin(private)  # the last step of Release.mechanism
+    left = budget.dropping(spec.partition, spec.unit).thin(private)  # the last step of Release.mechanism
     return Release(
         spec=spec,
         budget=budget,

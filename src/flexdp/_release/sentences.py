@@ -14,7 +14,7 @@ from typing import Any, Literal
 from flexdp._core.display import listed
 from flexdp._core.exact import float_up, upper_text
 from flexdp._core.text import plural, thousands, visible
-from flexdp._release.answers import Answer, Applied, Counts, Reading, Tally, spots
+from flexdp._release.answers import Answer, Applied, Counts, Reading, Tally
 from flexdp._release.bucket_claims import claims_of
 from flexdp._release.claims import Population
 from flexdp._release.estimates import (
@@ -47,8 +47,8 @@ from flexdp._release.spec import WHOLE, Part, Spec
 from flexdp.buckets.ends import is_clamped
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.grid import Grid
-from flexdp.buckets.partition import Partition
-from flexdp.calculus.loss import shortfall, survives_from
+from flexdp.buckets.partition import Partition, public_count
+from flexdp.calculus.loss import most_lost, survives_from
 from flexdp.guarantees import Accuracy, percent_text
 from flexdp.statistics import (
     IQR,
@@ -179,12 +179,16 @@ def short_name(column: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words for one part of a release; ``drawn`` where they are those of answers that were asked for."""
+    """The words for one part of a release; ``drawn`` where they are those of answers that were asked for.
+
+    ``total`` is the most that all buckets lost together, where they are public.
+    """
 
     spec: Spec
     max_drop: int
     part: Part = WHOLE
     drawn: bool = False
+    total: int | None = None
 
     @property
     def partition(self) -> Partition:
@@ -380,7 +384,7 @@ class Words:
         if values:
             place = place.replace(self.spot, "value", 1)
         told = f"Every {place} with at least {least} is listed; others may be missing."
-        if reading.index is not None and len(reading.index) == spots(self.partition):
+        if reading.index is not None and len(reading.index) == public_count(self.partition):
             told = "This list is complete."
         share = "" if reading.beyond is None else percent_text(float_up(reading.beyond))
         return told if share in ("", "100%") else f"{told} At most {share} of what was counted was left out in total."
@@ -475,9 +479,21 @@ class Words:
         if alpha == 0 or not self.max_drop:
             return ""
         share = "" if alpha is None else percent_text(alpha)
-        inside = f", and at most {share} in total," if share not in ("", "100%") else ""
+        most = self._lost_in_all
+        limits = [share] if share not in ("", "100%") else []
+        if most is not None and most > self.max_drop:
+            limits = [f"{thousands(most)} ({share})" if limits else thousands(most)]
+        inside = f", and at most {limits[0]} in total," if limits else ""
         lost = record_count(self.spec, self.max_drop)
         return f"At most {lost} per {self.per}{inside} {'was' if self.max_drop == 1 else 'were'} left out"
+
+    @property
+    def _lost_in_all(self) -> int | None:
+        """The most that all buckets of the part lost together, where they are public."""
+        count, summed = public_count(self.partition), self.spec.summed(self.part)
+        if self.total is None or count is None or summed is None:
+            return self.total
+        return most_lost(self.max_drop, count * summed, total=self.total)
 
     def _distance(self, moved: float) -> str:
         unit = f" {self.partition.unit}" if self.partition.unit else ""
@@ -498,7 +514,7 @@ class Words:
     @property
     def too_low(self) -> str:
         """The most that a released count can fall short by: "at most 27 too low"."""
-        low = shortfall(self.max_drop, self.spec.summed(self.part))
+        low = most_lost(self.max_drop, self.spec.summed(self.part), total=self.total)
         if low is not None:
             return f"at most {thousands(low)} too low"
         each = self.per if self.part.column is not None else joined(self.groups)

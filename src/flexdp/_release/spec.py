@@ -14,7 +14,7 @@ from flexdp._core.calendar import days_since_epoch
 from flexdp._release.about import NOTHING, About
 from flexdp.buckets.base import Kind, times
 from flexdp.buckets.parse import make_grid
-from flexdp.buckets.partition import Buckets, Partition
+from flexdp.buckets.partition import Buckets, Partition, public_count
 
 __all__ = ["WHOLE", "OneValue", "Part", "Spec", "group_index", "group_labels"]
 
@@ -116,6 +116,12 @@ class Spec:
     def public_groups(self) -> int | None:
         """Number of groups there can be: 1 without groups, None where they are not public in advance."""
         return 1 if not self.by else None if self.groups is None else len(self.groups)
+
+    @property
+    def public_buckets(self) -> int | None:
+        """The number of buckets of all groups, where it is public in advance."""
+        count, groups = public_count(self.partition), self.public_groups
+        return None if count is None or groups is None else count * groups
 
     @property
     def groups_are_public(self) -> bool:

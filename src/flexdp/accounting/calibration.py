@@ -70,7 +70,13 @@ class Calibration:
 
 
 def calibrate(
-    epsilon: Number, delta: Number, *, releases: int, max_buckets_per_unit: int = 1, aside: Number | None = None
+    epsilon: Number,
+    delta: Number,
+    *,
+    releases: int,
+    max_buckets_per_unit: int = 1,
+    aside: Number | None = None,
+    buckets: int | None = None,
 ) -> Calibration:
     """Return the budget that each of several equal releases may have, all declared beforehand.
 
@@ -84,6 +90,8 @@ def calibrate(
         Most buckets in which one unit counts, in each release.
     aside
         Share of the ε of each release that its buckets do not get, where there is one: it buys a count without a δ.
+    buckets
+        Number of buckets, where they are public: what all of them lose together is then bounded, which uses all of δ.
 
     Returns
     -------
@@ -104,7 +112,8 @@ def calibrate(
     many = integer("releases", releases, at_most=MOST_RELEASES)
     most = integer("max_buckets_per_unit", max_buckets_per_unit)
     share = _NOTHING if aside is None else _ASIDE.check(aside)
-    return _find_calibration(EPSILON.check(epsilon), DELTA.check(delta), many, _Buckets(most, share))
+    public = None if buckets is None else integer("buckets", buckets)
+    return _find_calibration(EPSILON.check(epsilon), DELTA.check(delta), many, _Buckets(most, share, public))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +122,7 @@ class _Buckets:
 
     most: int
     aside: Fraction
+    public: int | None = None
 
     def privacy(self, each: Privacy) -> Privacy:
         """The noise of one bucket."""
@@ -125,14 +135,18 @@ class _Buckets:
 
     def parts(self, each: Privacy) -> list[Budget | Privacy]:
         """What a release spends."""
-        bars = Budget(each.epsilon * (1 - self.aside), each.delta, most=self.most)
+        bars = Budget(each.epsilon * (1 - self.aside), each.delta, most=self.most, buckets=self.public)
         if not self.aside:
             return [bars]
         return [bars, replace(bars.privacy(), epsilon=each.epsilon * self.aside, delta=_NOTHING)]
 
     def losses(self, each: Privacy, many: int) -> dict[LossDistribution, int]:
         """The losses of many releases, in doubles."""
-        found = {_ideal(self.privacy(each)): many * self.most}
+        once = _ideal(self.privacy(each))
+        found = {once: many * self.most}
+        if self.public is not None:  # all of δ, whatever the total
+            more = float(each.delta) + math.expm1(self.most * math.log1p(-once.infinite))
+            found[LossDistribution(once.epsilon, 0.0, 1.0, 0.0, max(0.0, more))] = many
         if self.aside:
             found[losses_of_privacy(Privacy(epsilon=each.epsilon * self.aside, delta=0))] = many
         return found

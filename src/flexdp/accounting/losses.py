@@ -275,9 +275,11 @@ def losses_of_budget(budget: Budget) -> tuple[tuple[LossDistribution, int], ...]
     [('9/20', 2), ('1/10', 1)]
     """
     parts = [(losses_of_noise(budget.bars), budget.most)]
-    if budget.share is not None and budget.total is not None:
+    if budget.limited is not None:
+        return losses_of_total(budget.limited)
+    if budget.share is not None and budget.paid is not None:
         if budget.most == 1:
-            parts.append((losses_of_noise(budget.total), 1))
+            parts.append((losses_of_noise(budget.paid), 1))
         else:  # the total changes by up to k: its whole share of the budget in the worst case
             parts.append((losses_of_privacy(split(budget.privacy(), [1 - budget.share, budget.share])[1]), 1))
     return tuple(parts)

@@ -131,11 +131,16 @@ def _noise(rebuilt: Rebuilt) -> str:
     release = rebuilt.release
     if release.budget is None:
         return ""
-    noise = release.noise
+    noise, limited = release.noise, release.budget.limited
+    together = ""
+    if limited is not None:
+        most, buckets = (plural(number, "record", thousands) for number in (limited.total, limited.buckets))
+        together = f" The {buckets.replace('record', 'public bucket')} lose at most {most} together."
+    real = noise.delta_real if limited is None else limited.delta_real
     return (
         f"The noise follows from ε = {upper_text(noise.epsilon, 6)} and δ = {upper_text(noise.delta)} of one bucket: "
         f"{thousands(noise.q)} weights, at most {plural(noise.max_drop, 'record', thousands)} lost from each bucket, "
-        f"and δ = {upper_text(noise.delta_real)} really."
+        f"and δ = {upper_text(real)} really.{together}"
     )
 
 
@@ -177,7 +182,15 @@ def _tables(rebuilt: Rebuilt) -> list[Decay]:
 
 def _total(rebuilt: Rebuilt) -> Found:
     release = rebuilt.release
-    noise = None if release.budget is None else release.budget.total
+    budget = release.budget
+    limit = None if budget is None or budget.limited is None else budget.limited.certify()
+    if limit is not None:
+        return (
+            f"Proved in integers, for losses that are drawn until they are at most {thousands(limit.total)} in all: "
+            "what tells neighbours apart has a chance of at most δ among the draws that are kept.",
+            (f"Total: {limit}",),
+        )
+    noise = None if budget is None else budget.paid
     if noise is None:
         return "", ()
     return f"Proved in integers, for the certified total. {_proved(noise)}", (f"Total: {noise.certify()}",)
@@ -220,21 +233,10 @@ def _asked(rebuilt: Rebuilt) -> str:
 def _bound(rebuilt: Rebuilt) -> str:
     release = rebuilt.release
     at_most, budget = release.records_at_most, release.budget
-    if at_most is None or budget is None or budget.total is None:
+    if at_most is None or budget is None or budget.paid is None:
         return ""
     released = sum(release.cells.counts.tolist())
-    told = f"The bound of {thousands(at_most)} is not below the {thousands(released)} that were released"
-    buckets = release.partition.count
-    if buckets is None or not release.spec.groups_are_public:
-        return f"{told}."
-    cells = buckets * (len(release.spec.groups) if release.spec.groups else 1)
-    largest = released + cells * budget.bars.max_drop + budget.total.max_drop
-    if at_most > largest:
-        raise UnfitError(
-            f"The bound of {thousands(at_most)} exceeds {thousands(largest)}, the most that the noise can lead to.",
-            "bound",
-        )
-    return f"{told}, nor above {thousands(largest)}, the most that the noise can lead to."
+    return f"The bound of {thousands(at_most)} is not below the {thousands(released)} that were released."
 
 
 def _cap(rebuilt: Rebuilt) -> Found:
@@ -327,9 +329,10 @@ def _privacy_of(noise: DropNoise) -> Privacy:
 
 def _counting(budget: Budget) -> list[Spent]:
     unit = of_unit(_privacy_of(budget.bars), budget.most)
-    parts = [Spent("counts", unit.epsilon, unit.delta)]
-    if budget.total is not None:
-        bound = of_group(_privacy_of(budget.total), budget.most)
+    delta = unit.delta if budget.limited is None else budget.limited.delta_real
+    parts = [Spent("counts", unit.epsilon, delta)]
+    if budget.paid is not None:
+        bound = of_group(_privacy_of(budget.paid), budget.most)
         parts.append(Spent("certified total", bound.epsilon, bound.delta))
     return parts
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,7 @@ from flexdp._core.enclosure import exp_bounds
 from flexdp._release import asked_checks, run
 from flexdp.mechanisms import Dropping
 from flexdp.noise.drop import DropNoise
+from flexdp.noise.total import prove_total
 from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.cut import Cut
@@ -246,7 +247,13 @@ def _dropped(
     if certified is not None and total:
         certified = tables[0] if len(tables) > 1 else certified
         found.append(_bar(certified, certified.q, certified.q + abs(total)))  # a sum is not clipped
-    return _together(found, mechanism.epsilon, mechanism.delta)
+    limited = mechanism.limited
+    if limited is None or not limited.is_redrawn or not found:
+        return _together(found, mechanism.epsilon, mechanism.delta)
+    evidence = prove_total(noise, mechanism.delta, limited.buckets, limited.total, units=most)
+    whole = _together([replace(part, delta=Fraction(0)) for part in found], mechanism.epsilon, None)
+    fault = whole.fault if evidence.holds else f"all buckets have δ = {float(evidence.delta_real):.4g} together"
+    return replace(whole, delta=evidence.delta_real, fault=fault)
 
 
 def _listed(

@@ -44,7 +44,12 @@ from flexdp.buckets.open_edges import OpenEdges
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 
-__all__ = ["Buckets", "Partition"]
+__all__ = ["Buckets", "Partition", "public_count"]
 
 Buckets: TypeAlias = Exact | Width | RelativeWidth | Edges | OpenEdges | Months
 Partition: TypeAlias = Buckets | Grid
+
+
+def public_count(partition: Partition) -> int | None:
+    """Return the number of public buckets: of the two values of a boolean, too; None where they are not public."""
+    return 2 if partition.kind == "boolean" else partition.count

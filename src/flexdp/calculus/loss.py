@@ -1,14 +1,15 @@
 """Loss of a thinned histogram: bounds before the data is read and after it has been released.
 
-Every bucket loses at most D records, and T buckets are public in advance. Then at most L = D·T records are missing, and
+Every bucket loses at most D records, and T public buckets together at most m (:mod:`flexdp.noise.total`). Of some s of
+them at most L = min(D·s, m) records are missing, and
 
 ========================================== =======================================================
 before the data, with n records at least   α = L / n                         :func:`alpha_before`
 after it, with |y| records released        α = L / (|y| + L), tight          :func:`alpha_after`
 beyond the highest or lowest bucket        L counts only the buckets beyond  :func:`buckets_beyond`
 with a paid upper bound of n               L ≤ that bound − |y|              :func:`paid_loss`
-a count that adds up s buckets             short by at most s·D              :func:`shortfall`
-a quantile of the data behind the release  the hull over the box y ≤ x ≤ y + D :func:`quantile_hull`
+a count that adds up s buckets             short by at most L                :func:`most_lost`
+a quantile of the data behind the release  the hull over all x, y ≤ x ≤ y + D, |x| ≤ |y| + m :func:`quantile_hull`
 ========================================== =======================================================
 
 All functions take plain public numbers; None stands for "not public". Nothing here knows how many records there were.
@@ -35,23 +36,22 @@ __all__ = [
     "most_lost",
     "paid_loss",
     "quantile_hull",
-    "shortfall",
     "survives_from",
     "together",
 ]
 
 
-def most_lost(max_drop: int, buckets: int | None, *, paid: int | None = None) -> int | None:
-    """Return the most records that can be missing from some public buckets: the smaller of D·T and a paid bound.
+def most_lost(max_drop: int, buckets: int | None, *, total: int | None = None) -> int | None:
+    """Return the most records that can be missing from some buckets: the smaller of D for each and a bound on all.
 
     Parameters
     ----------
     max_drop
         D, the most records that one bucket loses.
     buckets
-        T, the number of buckets in question; None where it is not public.
-    paid
-        A bound on all missing records, where one was certified with part of the budget.
+        The number of buckets in question; None where it is not public.
+    total
+        A bound on what all buckets lose together, where there is one.
 
     Returns
     -------
@@ -60,20 +60,20 @@ def most_lost(max_drop: int, buckets: int | None, *, paid: int | None = None) ->
 
     Examples
     --------
-    >>> most_lost(27, 24), most_lost(27, 24, paid=100), most_lost(27, None)
-    (648, 100, None)
+    >>> most_lost(27, 24), most_lost(27, 24, total=362), most_lost(27, 3, total=362), most_lost(27, None)
+    (648, 362, 81, None)
     """
-    bounds = [] if paid is None else [paid]
+    bounds = [] if total is None else [total]
     if buckets is not None:
         bounds.append(max_drop * buckets)
     return min(bounds, default=None)
 
 
 def alpha_before(max_drop: int, buckets: int, records: int, *, total: int | None = None) -> Fraction:
-    """Return α = D·T/n, the largest share of n records that T buckets lose if each loses at most D.
+    """Return α = L/n, the largest share of n records that T buckets lose.
 
-    It is promised before the data is read, of any table of at least n records. A release certifies
-    D·T/(|y| + D·T) afterwards, which is never more, because at least n − D·T records are released.
+    It is promised before the data is read, of any table of at least n records. A release certifies L/(|y| + L)
+    afterwards, which is never more, because at least n − L records are released.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def alpha_before(max_drop: int, buckets: int, records: int, *, total: int | None
     records
         n, the least number of records.
     total
-        m, the most that all buckets lose together, where that is less.
+        A bound on what all buckets lose together, where there is one.
 
     Returns
     -------
@@ -96,7 +96,8 @@ def alpha_before(max_drop: int, buckets: int, records: int, *, total: int | None
     >>> float(alpha_before(27, 24, 50_000)), float(alpha_before(27, 24, 50_000, total=362))
     (0.01296, 0.00724)
     """
-    lost = max_drop * buckets if total is None else min(max_drop * buckets, total)
+    lost = most_lost(max_drop, buckets, total=total)
+    assert lost is not None
     return min(Fraction(1), Fraction(lost, records))
 
 
@@ -117,8 +118,8 @@ def alpha_after(lost: int, released: int) -> Fraction:
 
     Examples
     --------
-    >>> alpha_after(648, 50_000 - 648), alpha_after(0, 0)
-    (Fraction(81, 6250), Fraction(0, 1))
+    >>> alpha_after(362, 50_000 - 362), alpha_after(0, 0)
+    (Fraction(181, 25000), Fraction(0, 1))
     """
     return Fraction(lost, released + lost) if lost else Fraction(0)
 
@@ -199,29 +200,6 @@ def together(*parts: int | None) -> int | None:
     return sum(known) if len(known) == len(parts) else None
 
 
-def shortfall(max_drop: int, summed: int | None) -> int | None:
-    """Return the most by which a released count can fall short of the true one; it is never too high.
-
-    Parameters
-    ----------
-    max_drop
-        D, the most records that one bucket loses.
-    summed
-        Number of buckets, each with a loss of its own, that the count adds up; None where it is not public.
-
-    Returns
-    -------
-    int or None
-        The bound; None where there is none.
-
-    Examples
-    --------
-    >>> shortfall(27, 1), shortfall(27, 3), shortfall(27, None)
-    (27, 81, None)
-    """
-    return None if summed is None else max_drop * summed
-
-
 def survives_from(max_drop: int) -> int:
     """Return the smallest number of records with which a bucket is certain to be released: D + 1.
 
@@ -244,13 +222,19 @@ def survives_from(max_drop: int) -> int:
 
 
 def quantile_hull(
-    offsets: NDArray[np.int64], counts: NDArray[np.int64], level: Fraction, *, buckets: int, drop: int
+    offsets: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    level: Fraction,
+    *,
+    buckets: int,
+    drop: int,
+    total: int | None = None,
 ) -> tuple[int, int]:
     """Return the lowest and the highest bucket that can hold a quantile of the data behind a release.
 
-    The data behind a release y is any x with y ≤ x ≤ y + D in each of the T public buckets. At or below a bucket lies
-    most when the buckets up to it lost D each and the others nothing, and least the other way round. The pair is
-    tight: it is the hull of the quantiles of all such x.
+    The data behind a release y is any x with y ≤ x ≤ y + D in each of the T public buckets, and |x| ≤ |y| + m. At or
+    below a bucket lies most when the buckets up to it lost D each, or m together, and the others nothing, and least the
+    other way round. The pair is tight: it is the hull of the quantiles of all such x.
 
     Parameters
     ----------
@@ -263,7 +247,9 @@ def quantile_hull(
     buckets
         T, the number of public buckets.
     drop
-        The most that one count can be short by.
+        D, the most that one count can be short by.
+    total
+        m, the most that all of them can be short by together; D·T unless given.
 
     Returns
     -------
@@ -276,20 +262,26 @@ def quantile_hull(
     (1, 1)
     >>> quantile_hull(np.array([1, 2]), np.array([500, 500]), Fraction(1, 2), buckets=4, drop=27)
     (1, 2)
+    >>> offsets, counts = np.array([0, 9]), np.array([90, 10])
+    >>> [quantile_hull(offsets, counts, Fraction(3, 4), buckets=10, drop=9, total=m) for m in (81, 20)]
+    [(0, 7), (0, 0)]
     """
     size = sum(counts.tolist())
     running = np.cumsum(counts if size <= LARGEST_COUNT else counts.astype(object))
+
+    def most(some: int) -> int:
+        return drop * some if total is None else min(drop * some, total)
 
     def released_up_to(place: int) -> int:
         found = int(np.searchsorted(offsets, place, side="right"))
         return int(running[found - 1]) if found else 0
 
     def may_be_reached(place: int) -> bool:
-        lost = drop * (place + 1)
+        lost = most(place + 1)
         return bool(released_up_to(place) + lost >= max(Fraction(1), level * (size + lost)))
 
     def is_surely_reached(place: int) -> bool:
-        return bool(released_up_to(place) >= max(Fraction(1), level * (size + drop * (buckets - 1 - place))))
+        return bool(released_up_to(place) >= max(Fraction(1), level * (size + most(buckets - 1 - place))))
 
     return least(may_be_reached, 0, buckets - 1), least(is_surely_reached, 0, buckets - 1)
 

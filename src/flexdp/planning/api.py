@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from flexdp._core.domains import DELTA, EPSILON, PURE_DELTA, choice, flag, integer, sequence
+from flexdp._core.enclosure import least_decimal
 from flexdp._core.exact import Number, number_text, to_digits
 from flexdp._core.text import plain_scalar, safe_repr
 from flexdp._release.asking import asks, asks_nothing, wanted
@@ -19,7 +20,7 @@ from flexdp.noise.calibration import needed_reach, smallest_delta
 from flexdp.planning.asked import AskedAnswers
 from flexdp.planning.automatic import AutomaticBuckets
 from flexdp.planning.expected import UNORDERED, count_public_data
-from flexdp.planning.given import GivenBuckets, Target, choose_partition
+from flexdp.planning.given import GivenBuckets, Target, affordable_buckets, choose_partition
 from flexdp.planning.groups import Groups
 from flexdp.planning.plans import Plan, propose_delta
 from flexdp.statistics import Statistic
@@ -180,21 +181,23 @@ def _with_buckets(
                 given=number_text(loss),
                 remedy="Raise either.",
             )
-        return total // drop
+        if not facts["groups"].public:
+            return total // drop
+        return max(1, affordable_buckets(each, facts["per_unit"], drop, total) // (facts["groups"].about or 1))
 
     many = sizes["buckets"]
     partition = choose_partition(kind, **sizes, bounds=bounds, affordable=affordable)
     group = None if records is None else facts["groups"].of_each(records)
     counts = count_public_data(simulate, public_sample, group, partition, many)
     design = GivenBuckets(**facts, partition=partition, number=many, target=target, counts=counts)
-    planned, limit = replace(start, design=design), design.limit
+    planned = replace(start, design=design)
     width_was_solved = partition is not None and total is not None and all(size is None for size in sizes.values())
-    if limit is None:
+    if not design.aims:
         return planned
     if loss is None:
         return replace(planned, epsilon=design.smallest_epsilon(planned.rest), epsilon_is="solved")
     if solves_delta and not width_was_solved:
-        return replace(planned, delta=_smallest_delta(planned, loss, limit), delta_is="solved")
+        return replace(planned, delta=_smallest_delta(planned, design, loss), delta_is="solved")
     return planned
 
 
@@ -258,12 +261,21 @@ def _check_asked(
         raise InputError("ask", ("needs a column of numbers or dates, not ", P("kind", kind)))
 
 
-def _smallest_delta(planned: Plan, epsilon: Fraction, limit: int) -> Fraction:
-    """Return the smallest δ of all releases together that keeps to a limit, rounded up to three digits."""
-    rest = replace(planned, delta=Fraction(0)).rest(epsilon)
-    each = smallest_delta(rest.epsilon, limit + 1, buckets_per_unit=planned.design.per_unit)
-    delta = to_digits(each * planned.releases, 3, up=True)
-    if delta >= 1:
+def _smallest_delta(planned: Plan, design: GivenBuckets, epsilon: Fraction) -> Fraction:
+    """Return the smallest δ of all releases together that meets the target, rounded up to three digits."""
+
+    def fits(delta: Fraction) -> bool:
+        return design.fits(replace(planned, delta=delta).rest(epsilon))
+
+    delta: Fraction | None
+    if design.total_limit is None:
+        rest = replace(planned, delta=Fraction(0)).rest(epsilon)
+        each = smallest_delta(rest.epsilon, (design.limit or 0) + 1, buckets_per_unit=design.per_unit)
+        delta = to_digits(each * planned.releases, 3, up=True)
+    else:
+        least = 2 * DELTA.low * planned.releases * design.per_unit  # for which there is noise
+        delta = least_decimal(fits, least, Fraction(999, 1000), digits=3)
+    if delta is None or delta >= 1:
         raise InputError(
             "epsilon",
             "is too small to lose so few records",

@@ -108,7 +108,8 @@ def percent(share: float, digits: int = 2) -> str:
 
 
 def _percent_up(share: Fraction) -> str:
-    return f"≤ {number_text(to_digits(100 * share, 3, up=True)) if share else 0}%"
+    digits = 3 if 100 * share >= 1 else 2
+    return f"≤ {number_text(to_digits(100 * share, digits, up=True)) if share else 0}%"
 
 
 # name of a number: its heading, and how it is written in a cell
@@ -119,7 +120,7 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "survives_from": ("survives from", thousands),
     "total": ("most lost in total", thousands),
     "alpha": ("certified share", _percent_up),
-    "expected_share": ("expected share", lambda share: percent(share, 3)),
+    "expected_share": ("expected share", lambda share: percent(share, 3 if share >= 0.01 else 2)),
     "edges_share": ("ε for edges", lambda share: percent(float(share))),
     "levels": ("tree levels", str),
     "most_buckets": ("number of buckets", lambda most: f"≤ {most}"),

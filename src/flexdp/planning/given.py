@@ -17,7 +17,7 @@ from flexdp._core.text import plural, thousands
 from flexdp.buckets.base import Kind
 from flexdp.buckets.exact import Exact
 from flexdp.buckets.parse import bucket_parameters, make_buckets
-from flexdp.buckets.partition import Buckets
+from flexdp.buckets.partition import Buckets, public_count
 from flexdp.buckets.relative import RelativeWidth
 from flexdp.buckets.width import Width
 from flexdp.calculus.loss import alpha_before, most_lost, survives_from
@@ -26,10 +26,11 @@ from flexdp.guarantees import Privacy
 from flexdp.noise.calibration import needed_reach, per_bucket
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.table import LARGEST_REACH, SMALLEST_EPSILON, smallest_reach
+from flexdp.noise.total import TotalNoise
 from flexdp.planning.design import FAR, Design, Row, plain_number
 from flexdp.planning.expected import UNORDERED, Counts, Expected, expect_losses
 
-__all__ = ["NO_TARGET", "GivenBuckets", "Target", "choose_partition", "column_options"]
+__all__ = ["NO_TARGET", "GivenBuckets", "Target", "affordable_buckets", "choose_partition", "column_options"]
 
 _MOST_EXPECTED = 50_000  # records that a bucket may lose: beyond it, no expected losses are computed
 _NEARLY_ALL = 0.9  # of the records
@@ -68,8 +69,11 @@ class Target:
         of_share = None if self.share is None or records is None else math.floor(self.share * records)
         return min((most for most in (self.in_all, of_share) if most is not None), default=None)
 
-    def limit(self, records: int | None, buckets: int | None) -> int | None:
-        """Return the most records that one bucket may lose so that every target is met; None without a target."""
+    def limit(self, records: int | None, buckets: int | None, *, public: bool) -> int | None:
+        """Return the most records that one bucket may lose; None without a target.
+
+        Buckets that are ``public`` have a total of their own; the target for all others is shared by them equally.
+        """
         total, limits = self.total(records), [] if self.per_bucket is None else [self.per_bucket]
         if total is not None:
             name = "lose_in_all" if self.share is None else "lose_share"
@@ -89,7 +93,8 @@ class Target:
                     f"leaves less than one record for each of {plural(buckets, 'bucket')}: {total} in total",
                     remedy="Raise it, or choose fewer buckets.",
                 )
-            limits.append(total // buckets)
+            if not public:
+                limits.append(total // buckets)
         return min((*limits, LARGEST_REACH - 1)) if limits else None  # no noise takes more
 
     def __str__(self) -> str:
@@ -121,6 +126,28 @@ def _noise_of(each: Privacy, per_unit: int) -> DropNoise:
     return DropNoise(share.epsilon, share.delta)
 
 
+@lru_cache(maxsize=2048)
+def _total_of(each: Privacy, per_unit: int, buckets: int) -> int:
+    """The most that public buckets lose together."""
+    return TotalNoise(each.epsilon, each.delta, buckets, units=per_unit).total
+
+
+def _is_within(each: Privacy, per_unit: int, buckets: int, drop: int, limit: int) -> bool:
+    """Tell whether public buckets, which lose ``drop`` each, keep to a limit together: most often without the sums."""
+    if drop * buckets <= limit or drop * buckets > 2 * limit + 1:  # m lies between half of D·T and all of it
+        return drop * buckets <= limit
+    return _total_of(each, per_unit, buckets) <= limit
+
+
+def affordable_buckets(each: Privacy, per_unit: int, drop: int, limit: int) -> int:
+    """Return the largest number of public buckets that keep to a limit together."""
+    few, many = limit // drop, 2 * limit // drop + 2
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if _is_within(each, per_unit, middle, drop, limit) else (few, middle)
+    return few
+
+
 @dataclass(frozen=True, kw_only=True)
 class GivenBuckets(Design):
     """Buckets of which at least the number or the shape is given.
@@ -142,6 +169,9 @@ class GivenBuckets(Design):
     --------
     >>> GivenBuckets(number=24, records=50_000).row(Privacy(epsilon=1, delta="1e-6"))["total"]
     648
+    >>> bounded = make_buckets("number", width=5, bounds=(0, 120))
+    >>> GivenBuckets(partition=bounded, records=50_000).row(Privacy(epsilon=1, delta="1e-6"))["total"]
+    362
     """
 
     partition: Buckets | None = None
@@ -155,9 +185,41 @@ class GivenBuckets(Design):
         return self.groups.times(self.number if self.partition is None else self.partition.count or self.number)
 
     @property
+    def public(self) -> bool:
+        """True if every bucket of every group is public in advance: all together then lose a certain total at most."""
+        return self.partition is not None and public_count(self.partition) is not None and self.groups.public
+
+    @property
     def limit(self) -> int | None:
-        """The most records that a bucket may lose to meet the target; None without a target."""
-        return self.target.limit(self.records, self.buckets)
+        """The most records that a bucket may lose to meet the target; None without such a target."""
+        return self.target.limit(self.records, self.buckets, public=self.public)
+
+    @property
+    def total_limit(self) -> int | None:
+        """The most records that all buckets may lose, where they are public; None without such a target."""
+        return self.target.total(self.records) if self.public else None
+
+    @property
+    def aims(self) -> bool:
+        """True if there is a target."""
+        return self.limit is not None or self.total_limit is not None
+
+    def total(self, each: Privacy, drop: int) -> int | None:
+        """Return the most that all buckets lose together, where a bucket loses ``drop``; None for an unknown number."""
+        if self.buckets is None or not self.public:
+            return most_lost(drop, self.buckets)
+        return _total_of(each, self.per_unit, self.buckets)
+
+    def fits(self, each: Privacy) -> bool:
+        """Tell whether a release with this budget meets every target."""
+        limit = LARGEST_REACH - 1 if self.limit is None else self.limit
+        return self.meets(each, _most_lost_of(each, self.per_unit, limit))
+
+    def meets(self, each: Privacy, drop: int | None) -> bool:
+        """Tell whether a release meets every target."""
+        if drop is None or (self.limit is not None and drop > self.limit):
+            return False
+        return self.total_limit is None or _is_within(each, self.per_unit, self.buckets or 0, drop, self.total_limit)
 
     @property
     def open_width(self) -> bool:
@@ -197,7 +259,7 @@ class GivenBuckets(Design):
             "alpha": self.buckets is not None and self.records is not None,
             "expected_share": self.counts is not None,
             "certainty": True,
-            "meets": self.limit is not None,
+            "meets": self.aims,
         }
         return [name for name, there in known.items() if there]
 
@@ -208,12 +270,13 @@ class GivenBuckets(Design):
             drop = self.drop(each)
         if drop is None:
             return None
-        row: Row = {"max_drop": drop, "survives_from": survives_from(drop), "total": most_lost(drop, self.buckets)}
+        total = self.total(each, drop)
+        row: Row = {"max_drop": drop, "survives_from": survives_from(drop), "total": total}
         known = self.buckets is not None and self.records is not None
-        row["alpha"] = alpha_before(drop, self.buckets or 0, self.records or 0) if known else None
+        row["alpha"] = alpha_before(drop, self.buckets or 0, self.records or 0, total=total) if known else None
         losses = self.expected(each)
         row["expected_share"] = None if losses is None else losses.share
-        row["meets"] = None if self.limit is None else drop <= self.limit
+        row["meets"] = self.meets(each, drop) if self.aims else None
         return row
 
     def drop(self, each: Privacy) -> int | None:
@@ -234,13 +297,12 @@ class GivenBuckets(Design):
 
         ``rest`` is the budget of one release, as a function of the ε of everything.
         """
-        limit = self.limit or 0
 
         def fits(epsilon: Fraction) -> bool:
             each = rest(epsilon)
             if each.epsilon < SMALLEST_EPSILON * self.per_unit:
                 return False
-            return _most_lost_of(each, self.per_unit, limit) is not None
+            return self.fits(each)
 
         largest = EPSILON.high or Fraction(1)
         smallest = least_decimal(fits, SMALLEST_EPSILON, largest, digits=3)
@@ -248,10 +310,19 @@ class GivenBuckets(Design):
             at = P("delta", plain_number(rest(largest).delta))
             raise InputError(
                 "target",
-                (f": a bucket may lose {plural(limit, 'record')}, and no ", P("epsilon"), " meets that at ", at),
+                (f": {self._allowed}, and no ", P("epsilon"), " meets that at ", at),
                 remedy=("Allow a larger loss, or a larger ", P("delta"), ", or plan fewer releases."),
             )
         return smallest
+
+    @property
+    def _allowed(self) -> str:
+        """What the target allows."""
+        limits = {"a bucket": self.limit, "all buckets together": self.total_limit}
+        told = [
+            f"{who} may lose {plural(most, 'record', thousands)}" for who, most in limits.items() if most is not None
+        ]
+        return " and ".join(told)
 
     def leaves_nothing(self, each: Privacy) -> bool:
         records, group, losses = self.records, self.records_of_group, self.expected(each)

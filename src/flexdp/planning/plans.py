@@ -215,10 +215,14 @@ class Plan:
             way_out = f"The smallest ε that meets it is {number_text(design.smallest_epsilon(self.rest))}."
         except InputError:
             way_out = "No ε meets it at this δ; allow a larger loss."
-        most, allowed = plural(chosen["max_drop"], "record", thousands), thousands(design.limit or 0)
+        within = design.limit is None or chosen["max_drop"] <= design.limit
+        who, most, allowed = ("a bucket", chosen["max_drop"], design.limit)
+        if within:
+            who, most, allowed = ("all buckets together", chosen["total"], design.total_limit)
         return [(
             P("epsilon", plain_number(chosen["epsilon"])),
-            f" misses the target: a bucket may lose {most}, and the target allows {allowed}. {way_out}",
+            f" misses the target: {who} may lose {plural(most, 'record', thousands)}, and the target allows "
+            f"{thousands(allowed or 0)}. {way_out}",
         )]  # fmt: skip
 
     def _nothing_left(self) -> str:
@@ -251,8 +255,9 @@ class Plan:
         if self.epsilon is None or not isinstance(self.design, GivenBuckets) or not 1 < self.releases <= MOST_RELEASES:
             return None
         aside, most = SHARE if self.reported else None, self.design.per_unit
+        buckets = self.design.buckets if self.design.public else None
         calibration = calibrate(
-            self.epsilon, self.delta, releases=self.releases, max_buckets_per_unit=most, aside=aside
+            self.epsilon, self.delta, releases=self.releases, max_buckets_per_unit=most, aside=aside, buckets=buckets
         )
         return calibration if calibration.saved else None
 

@@ -24,6 +24,7 @@ from flexdp._release.capped import read_cap
 from flexdp._release.json import bars_budget, exact_index, unreadable
 from flexdp._release.sentences import once_each
 from flexdp._release.spec import Spec
+from flexdp.accounting.budget import Budget
 from flexdp.buckets.parse import make_buckets
 from flexdp.histogram import Histogram
 from flexdp.noise.drop import DropNoise
@@ -184,15 +185,31 @@ class Document:
             centres = Histogram(axis.buckets.centres(index.keys), index.counts)
         except Exception:  # noqa: BLE001  (a document may be anything)
             raise unreadable() from None
-        return Reader(partition=axis.buckets, noise=self.noise, index=index, centres=centres)
+        budget = self.budget
+        most = budget.most_lost(self.records_at_most, self.records)
+        return Reader(
+            partition=axis.buckets, noise=self.noise, mean=budget.mean_drop, index=index, centres=centres, total=most
+        )
 
     @cached_property
-    def noise(self) -> DropNoise:
-        """The noise of each count."""
+    def budget(self) -> Budget:
+        """The budget of the counts."""
         try:
-            return bars_budget(read_auto(read_asked(read_cap(dict(self.content))[0])[0])[0]).bars
+            buckets = self.content["mechanism"].get("buckets")
+            return bars_budget(read_auto(read_asked(read_cap(dict(self.content))[0])[0])[0], buckets)
         except Exception:  # noqa: BLE001  (a document may be anything)
             raise unreadable() from None
+
+    @property
+    def noise(self) -> DropNoise:
+        """The noise of each count."""
+        return self.budget.bars
+
+    @property
+    def records_at_most(self) -> int | None:
+        """The published bound on all records, where one was paid for."""
+        certified = self.content.get("certified")
+        return None if certified is None else int(certified["records_at_most"])
 
     def tally(self, place: int) -> Tally:
         """Return one count as an estimate with certain ends.
@@ -214,7 +231,7 @@ class Document:
         >>> found.upper - found.lower, found.lower <= found.about <= found.upper, found.lower <= 99 <= found.upper
         (27, True, True)
         """
-        return Tally.of(int(self.content["bars"]["count"][place]), self.noise.mean_drop(), self.max_drop)
+        return Tally.of(int(self.content["bars"]["count"][place]), self.budget.mean_drop, self.max_drop)
 
     def text(self, place: int) -> str:
         """Return the bucket of one count as readers see it: "90–95".
