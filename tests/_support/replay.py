@@ -29,7 +29,7 @@ from _support.bits import seed
 from _support.command import flexdp as command
 from _support.hostile import COLUMNS, Row
 from flexdp import FlexdpError, Release
-from flexdp.noise import DropNoise
+from flexdp.noise import DropNoise, TotalNoise
 
 __all__ = ["ASKED", "CASES", "Observed", "Replay", "Source", "difference", "same_shape"]
 
@@ -130,7 +130,9 @@ class Replay:
 
     def freeze(self, noise: str) -> None:
         """Let buckets lose the ``least``, the ``most``, or what the same ``bits`` give."""
-        self._patch.setattr(DropNoise, "sample", _SAMPLERS[noise])
+        alone, together = _SAMPLERS[noise]
+        self._patch.setattr(DropNoise, "sample", alone)
+        self._patch.setattr(TotalNoise, "sample", together)
 
     def release(
         self, source: Source, table: tuple[Any, str], case: dict[str, Any], *, thorough: bool = True
@@ -267,7 +269,11 @@ def _most(noise: DropNoise, size: int) -> Any:
     return np.full(size, noise.max_drop, dtype=np.int64)
 
 
-_SAMPLERS: dict[str, Any] = {"least": _least, "most": _most, "bits": DropNoise.sample}
+_SAMPLERS: dict[str, Any] = {
+    "least": (_least, lambda noise: _least(noise.noise, noise.buckets)),
+    "most": (_most, lambda noise: _most(noise.noise, noise.buckets)),  # more than all may lose: nothing here counts it
+    "bits": (DropNoise.sample, TotalNoise.sample),
+}
 
 
 def _words(parameters: dict[str, Any]) -> list[str]:

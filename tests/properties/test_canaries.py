@@ -27,7 +27,7 @@ from flexdp import DataError, FlexdpError, InputError, ReadingWarning
 from flexdp._release.api import prepare
 from flexdp.cli.app import cli
 from flexdp.cli.errors import guarded
-from flexdp.noise import DropNoise
+from flexdp.noise import DropNoise, TotalNoise
 
 # Nothing of these can come up by chance. What is drawn is printed in digits or as hex, which has no such letters; and
 # of the fewer than 10^7 characters that a test looks at, some sixteen in a row are these digits with a chance below
@@ -111,6 +111,7 @@ def test_the_number_of_rows_never_shows(
     Every bar loses as much as it can, so that nothing else changes it either.
     """
     monkeypatch.setattr(DropNoise, "sample", lambda noise, size: np.full(size, noise.max_drop, dtype=np.int64))
+    monkeypatch.setattr(TotalNoise, "sample", lambda noise: np.full(noise.buckets, noise.max_drop, dtype=np.int64))
     caplog.set_level(logging.DEBUG)
     found = []
     for more in ([], [math.nan] * 7 + [NUMBER, 1e300, -1e300] * 2):

@@ -163,8 +163,9 @@ def test_sentences_name_what_was_left_out_before_the_noise() -> None:
     frame = pl.DataFrame(rows)
     declared = flexdp.release(frame, "x", width=10, bounds=(0, 30), by="g", groups=["a"], **SURE)
     assert declared.max().value == 4.5 and str(declared.max()).startswith(
-        "Highest x (declared groups of g): probably 9 or less. At most 27 records per bucket and g were left out; up "
-        "to 27 of each g may lie in each higher bucket, and apart from those the highest is 9 or less. "
+        "Highest x (declared groups of g): probably 9 or less. At most 27 records per bucket and g, and at most 74 in "
+        "total, were left out; up to 27 of each g may lie in each higher bucket, and apart from those the highest is 9 "
+        "or less. "
     )
     assert declared.conditions == (
         "Counted: readable values of x limited to 0–30, in records of the declared groups (g).",

@@ -21,7 +21,7 @@ from _support.markup import read_html, with_pictures
 import flexdp
 from flexdp import InputError, Release, Releases
 from flexdp._core.text import prose
-from flexdp.noise import DropNoise
+from flexdp.noise import DropNoise, TotalNoise
 
 SPEND: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 
@@ -250,6 +250,7 @@ def test_nothing_but_the_json_can_be_in_it(tmp_path: Path, monkeypatch: pytest.M
     """No path, no row count, no true value: two files that differ in their folder and in rare and missing rows make the
     same page. Every bar loses as much as it can. What is looked for is too long to be a coordinate of the picture."""
     monkeypatch.setattr(DropNoise, "sample", lambda noise, size: np.full(size, noise.max_drop, dtype=np.int64))
+    monkeypatch.setattr(TotalNoise, "sample", lambda noise: np.full(noise.buckets, noise.max_drop, dtype=np.int64))
     found = []
     for folder, more in (
         ("secretfolder", "8765432109876543\n"),

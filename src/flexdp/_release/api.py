@@ -96,7 +96,8 @@ def release(
         The privacy loss, taken exactly as written. There are no defaults. With ``ask`` and δ = 0
         there are answers and no buckets.
     certify
-        The share of the budget that buys a bound on how much was left out in total, where buckets are not public.
+        The share of the budget that buys a bound on how much was left out in total, where buckets or groups are not
+        public. Where they are, there is one without it.
     separately, split
         Release several columns one by one out of one budget, shared equally or in the proportions of ``split``. With
         ``ask`` and buckets, and with automatic ones, the shares of buckets and of answers.

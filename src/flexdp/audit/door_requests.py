@@ -135,7 +135,9 @@ def asked(rng: Generator, form: Form, kinds: Kinds) -> Asked:
     if not form.typed and name != "z" and rng.integers(6):
         options["kind"] = kind
     given = {"width", "relative", "edges", "exact"} & set(options)
-    if not asks and given & {"width", "relative"} and "bounds" not in options and rng.integers(8) == 0:
+    bounded = kind == "boolean" or not {"edges", "bounds"}.isdisjoint(options)
+    public = bounded and ("by" not in options or "groups" in options)  # which lose little in all without it
+    if not asks and given and rng.integers(8) == 0 and not public:
         options["certify"] = "0.2"
     pure = asks and not given and ("by" not in options or "groups" in options)
     return Asked(

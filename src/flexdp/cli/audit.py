@@ -99,7 +99,11 @@ def function(
 @click.option("--epsilon", "-e", required=True, metavar="E", help="Privacy loss ε of the release.")
 @click.option("--delta", "-d", required=True, metavar="D", help="δ of the release.")
 @click.option("--claim", metavar="E,D", callback=comma_separated, help="Other ε and δ to test; default: its own.")
-@click.option("--certify", metavar="S", help="Share of the budget spent on certifying the total left out.")
+@click.option(
+    "--certify",
+    metavar="S",
+    help="Share of the budget that bounds all that was left out, where buckets or groups are unknown.",
+)
 @click.option("--split", multiple=True, metavar="[NAME=]S", callback=shares, help="Shares, as for a release.")
 @click.option(
     "--trials",

@@ -55,7 +55,7 @@ _BUDGET = (
     ),
     click.option(
         "--certify", metavar="S", cls=PanelOption, panel="Privacy",
-        help="Share of the budget spent on certifying the total left out, e.g. 0.05.",
+        help="Share of the budget that bounds all that was left out, where buckets or groups are unknown, e.g. 0.05.",
     ),
     click.option(
         "--split", multiple=True, metavar="[NAME=]S", callback=shares, cls=PanelOption, panel="Privacy",

@@ -5,7 +5,8 @@ Three relations tie the parameters of a bucketed release together (paper, Sec. c
 - **privacy**: q is the smallest reach for (ε, δ), or, if one unit may change k buckets, for the share of each bucket,
   ε/k and 1 − (1 − δ)^{1/k};
 - **buckets**: T = ⌈B / 2β⌉ buckets of width 2β cover a public interval of length B;
-- **records left out**: of at least n records at most D·T are left out, D = q − 1, hence α = D·T / n.
+- **records left out**: of at least n records at most D·T are left out, D = q − 1, hence α = D·T / n; where buckets are
+  public, at most m instead (:mod:`flexdp.noise.total`).
 
 Parameters beyond those needed are demands, and an error if they cannot be met; a plan states what is attained, which is
 at least as good as what was asked. All numbers are exact rationals. Where a relation has no rational solution (ε, δ),
@@ -15,7 +16,7 @@ the solution is rounded to twelve digits on the private side and checked against
 :func:`solve` completes one set of parameters from those that determine it. ::
 
     plan(…) ─▶ Design: GivenBuckets │ AskedAnswers │ AutomaticBuckets      public facts of one release
-                 │ row(budget of one release) ─▶ {"max_drop": 27, "alpha": 81/6250, …}
+                 │ row(budget of one release) ─▶ {"max_drop": 27, "alpha": 181/25000, …}
                  ▼
     Plan(design, ε, δ, releases) ─▶ a row for each usual ε and the chosen one ─▶ table · text · JSON · card · page
 
