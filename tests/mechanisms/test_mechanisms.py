@@ -39,8 +39,9 @@ from flexdp.mechanisms import (
     STLap,
     compose,
 )
-from flexdp.noise import DropNoise
+from flexdp.noise import DropNoise, TotalNoise
 from flexdp.noise.bits import Bits
+from flexdp.noise.calibration import smallest_delta
 from flexdp.noise.continuous import laplace, shifted_truncated_laplace
 from flexdp.statistics import (
     IQR,
@@ -636,13 +637,16 @@ def test_half_diagonals_are_rounded_up(dimensions: int) -> None:
 
 
 def test_bucket_histogram_drops_no_more_than_alpha_allows() -> None:
-    """α = 0.2 of 1000 records in 5 buckets is 40 of each: that many may be lost, and 41 may not."""
+    """α = 0.2 of 1000 records is 200: that many may be lost of 5 buckets, and 201 may not, which a smaller δ would."""
     mech = BucketHistogram(alpha="0.2", beta=10, epsilon=1, bounds=(0, 100), records_at_least=1000)
     assert mech.step(Known()).after.bars == 5
     found = mech.accuracy()
-    assert found.max_drop == 40 and found.alpha == 0.2
-    exact = BucketHistogram(alpha="0.2", beta=10, epsilon=1, bounds=(0, 100), records_at_least=1024)
-    assert exact.accuracy().max_drop == 40
+    assert found.alpha == 0.2 and found.max_drop is not None and 40 < found.max_drop < 80
+    assert mech.privacy is not None and mech.privacy.delta < smallest_delta(1, 41) / 10_000
+    assert TotalNoise(1, mech.privacy.delta, 5).total == 200
+    assert TotalNoise(1, mech.privacy.delta * Fraction(130, 131), 5).total > 200
+    exact = BucketHistogram(alpha="0.2", beta=10, epsilon=1, bounds=(0, 100), records_at_least=1004)
+    assert exact.privacy == mech.privacy
 
 
 def test_emptiness_is_sure_from_the_reach_on_and_not_before() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flexdp._core.domains import EPSILON, OPEN_ALPHA, POSITIVE_BETA
-from flexdp._core.exact import root_up
+from flexdp._core.domains import DELTA, EPSILON, OPEN_ALPHA, POSITIVE_BETA
+from flexdp._core.enclosure import least_decimal
+from flexdp._core.exact import root_up, to_digits
 from flexdp._core.fields import Exact, param, whole
 from flexdp.calculus.compose import Known, Step
 from flexdp.calculus.privacy import Relation
@@ -22,6 +24,8 @@ from flexdp.mechanisms.dropping import Dropping
 from flexdp.mechanisms.spaces import DIMENSIONS, MOST_RECORDS, Space
 from flexdp.noise.bits import Bits
 from flexdp.noise.calibration import smallest_delta
+from flexdp.noise.table import smallest_reach
+from flexdp.noise.total import TotalNoise
 
 __all__ = ["BucketHistogram"]
 
@@ -32,12 +36,23 @@ def _public(name: str, value: Any) -> Any:
     return value
 
 
+def _loses_at_most(most: int, epsilon: Fraction, delta: Fraction, bars: int) -> bool:
+    """Tell whether public buckets lose no more together: most often without the law of their sum."""
+    reach = smallest_reach(epsilon, delta, at_most=2 * most // bars + 2)
+    if reach is None:
+        return False
+    each = (reach - 1) * bars
+    if each <= most or each > 2 * most + 1:  # the total lies between half of D·T and all of it
+        return each <= most
+    return TotalNoise(epsilon, delta, bars).total <= most
+
+
 class BucketHistogram(Mechanism):
     """The histogram that is (α, β, 0)-accurate on all inputs of at least n records (paper, Thm. bucketing-hist).
 
-    Buckets have width w = 2β/√d, so that no record moves by more than β; there are T = ⌈B/w⌉^d of them; each may lose
-    ⌊αn/T⌋ records, and δ is the smallest that allows. The errata are applied: T is rounded up, w has the √d, and the
-    reach is fixed by the public n, not by the data.
+    Buckets have width w = 2β/√d, so that no record moves by more than β; there are T = ⌈B/w⌉^d of them; all together
+    may lose ⌊αn⌋ records, and δ is the smallest for that, to three digits. The errata are applied: T is rounded up, w
+    has the √d, and the reach is fixed by the public n, not by the data.
 
     Parameters
     ----------
@@ -62,8 +77,8 @@ class BucketHistogram(Mechanism):
     Examples
     --------
     >>> mechanism = BucketHistogram("0.2", 10, epsilon=1, bounds=(0, 100), records_at_least=1000)
-    >>> mechanism.inner
-    Bucketing(width=20, bounds=(0, 100)) >> Dropping(epsilon=1, delta='9.52494453734e-10')
+    >>> mechanism.privacy.delta, mechanism.inner.parts[-1].limited.total
+    (Fraction(131, 10000000000000000), 200)
     >>> mechanism.accuracy().alpha, mechanism.accuracy().beta
     (0.2, 10.0)
     >>> mechanism.arguments()["bounds"]
@@ -92,14 +107,21 @@ class BucketHistogram(Mechanism):
         """Bucketing and dropping, which are run."""
         buckets = self._buckets(self.bounds)
         bars = buckets.step(Known()).after.bars or 1
-        drop = math.floor(self.alpha * self.records_at_least / bars)
-        if drop < 1:
+        most = math.floor(self.alpha * self.records_at_least)
+        if most < bars:
             raise InputError(
                 "alpha",
                 ("times ", P("records_at_least"), f" must be at least the number of buckets, {bars}"),
                 remedy=("Raise ", P("alpha"), ", ", P("beta"), " or the number of records."),
             )
-        return buckets >> Dropping(self.epsilon, smallest_delta(self.epsilon, drop + 1), dimensions=self.dimensions)
+        return buckets >> Dropping(self.epsilon, self._delta(most, bars), dimensions=self.dimensions, total=buckets)
+
+    def _delta(self, most: int, bars: int) -> Fraction:
+        """The smallest δ, to three digits, with which all buckets lose no more together."""
+        enough = smallest_delta(self.epsilon, most // bars + 1)  # each may then lose its part of it
+        high = min(to_digits(enough, 3, up=True), Fraction(999, 1000))
+        found = least_decimal(lambda delta: _loses_at_most(most, self.epsilon, delta, bars), DELTA.low, high, digits=3)
+        return enough if found is None else found
 
     @property
     def needs(self) -> Known:
