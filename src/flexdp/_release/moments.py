@@ -203,7 +203,7 @@ def _check(reader: Reader, words: Words, question: Moment) -> None:
 def _count(reader: Reader) -> Fraction:
     """The records that are left, with the mean loss of every released bucket added back."""
     cells = len(reader.index) if reader.cells is None else int(reader.cells.sum())
-    return reader.index.size + cells * reader.noise.mean_drop()
+    return reader.index.size + cells * reader.mean
 
 
 def _value(reader: Reader, question: Mean | Sum | Std) -> Fraction:

@@ -151,8 +151,10 @@ class Budget:
 
     @property
     def mean_drop(self) -> Fraction:
-        """The expected loss of a bucket that is at least as large as the reach."""
-        return self.bars.mean_drop() if self.limited is None else self.limited.mean_drop()
+        """The expected loss of a bucket that is at least as large as the reach: to six digits, if all share a total."""
+        if self.limited is None or not self.limited.is_redrawn:
+            return self.bars.mean_drop()
+        return Fraction(f"{float(self.limited.mean_drop()):.6g}")
 
     @cached_property
     def paid(self) -> DropNoise | None:
