@@ -205,11 +205,14 @@ def _public(release: Release, parameters: dict[str, Any]) -> Iterator[Any]:
         yield from _forms(bucket.lower)
         yield from _forms(bucket.upper)
     if release.budget is not None:  # of a count: what it can have lost, and what it lost on average
-        noise = release.noise
+        noise, mean, limited = release.noise, release.budget.mean_drop, release.budget.limited
+        if limited is not None:  # of all buckets, and of those of one group
+            each_group = limited.buckets // (release.spec.public_groups or 1)
+            yield from (Fraction(min(limited.total, noise.max_drop * many)) for many in (limited.buckets, each_group))
         places = [1, *([len(release.spec.groups)] if release.spec.groups else [])]
-        yield from (Fraction(each) * n for each in (noise.q, noise.max_drop, noise.mean_drop()) for n in places)
+        yield from (Fraction(each) * n for each in (noise.q, noise.max_drop, mean) for n in places)
         for count in {*release.cells.counts.tolist(), *release.bars.counts.tolist()}:
-            yield from (count + noise.mean_drop() * cells for cells in range(1, 8))
+            yield from (count + mean * cells for cells in range(1, 8))
     yield from (Fraction(each.count) for each in release.spec.partitions if each.count is not None)
     if release.budget is not None and len(release.spec.columns) == 1:
         yield from _forms("; ".join(bucket_texts(release.spec.partitions[0], release.bars.keys)))
