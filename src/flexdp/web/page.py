@@ -29,7 +29,7 @@ _WHY = {
     "smallest ε that fits": "privacy loss: smaller protects more",
     "most lost per bucket": "records that a bucket can lose, at random",
     "survives from": "records that make a bucket certain to appear",
-    "most lost in total": "records, if every bucket loses the most",
+    "most lost in total": "records of all buckets together",
     "certified share": "of all records left out, whatever the data",
     "expected share": "of the simulated records left out on average",
     "50% sure becomes": "an observer’s certainty that somebody is in the data",
