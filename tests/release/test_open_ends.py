@@ -133,7 +133,7 @@ def test_sums_and_means_of_integers_state_no_half_step() -> None:
     )
     assert released.sum().interval == (42_800, 42_827) and isinstance(released.sum().value, int)
     assert str(released.sum()) == (
-        "Sum of i (within 0–1): about 42 813. The exact sum is guaranteed to lie between 42 800 and 42 827."
+        "Sum of i (within 0–1): about 42 814. The exact sum is guaranteed to lie between 42 800 and 42 827."
     )
 
 
