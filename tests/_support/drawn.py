@@ -40,8 +40,11 @@ def drawn(
         asked.parts,
         asked.column,
         records_about=records,
-        levels=Outcomes(anchor=middle, values=levels),
+        levels=Outcomes(assumed=lambda level: levels.get(level, middle if middle is not None else 0)),
         mean=Outcomes(anchor=middle, ends=outer, sums=sums),
         listed=listed,
     )
+    if result.levels is not None:  # the very values, whatever rungs and cuts there are
+        told = tuple(replace(each, value=levels[each.level]) for each in result.levels.answers)
+        result = replace(result, levels=replace(result.levels, answers=told))
     return replace(found, asked=replace(asked, results=dict.fromkeys(asked.results or [("A",)], result)))

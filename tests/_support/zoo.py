@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from _support.cuts import chances, near, whole_cut, window_of
 from flexdp.mechanisms import Bucketing, Dropping
 from flexdp.noise import DropNoise
 from flexdp.noise.continuous import truncated_laplace_quantile
@@ -17,7 +18,6 @@ from flexdp.noise.exponential import decay
 from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Listed
-from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Request
 
 __all__ = ["ZOO", "Fault", "short_window_law", "two_snapshots_law", "window_law"]
@@ -136,19 +136,19 @@ def bounded_units(_: RNG) -> Mechanism:
 # ---------------------------------------------------------------- faults in laws that are known exactly
 
 PRIOR = Listed({0: 3, 1: 5, 2: 1, 4: 2})
-MEDIAN = ExponentialQuantile(goal=Goal.quantile(Fraction(1, 2)), epsilon=ONE, prior=PRIOR, depth=40)
+MEDIAN = whole_cut(goal=Goal.quantile(Fraction(1, 2)), epsilon=ONE, prior=PRIOR, depth=40)
 Law = dict[Any, Fraction]
 
 
 def window_law(data: Sequence[int]) -> Law:
-    return MEDIAN.chances(Column.from_values(list(data)).fetch(Request(windows=(MEDIAN.near,))).windows[0])
+    return chances(MEDIAN, window_of(MEDIAN, Column.from_values(list(data))))
 
 
 def short_window_law(data: Sequence[int]) -> Law:
     """A window of one rank for a table of forty: what lies outside it has the last weight, far too little."""
     table, goal = decay(ONE, 1, 40), MEDIAN.goal
-    near = replace(MEDIAN.near, reach=1)
-    window = Column.from_values(list(data)).fetch(Request(windows=(near,))).windows[0]
+    short = replace(near(MEDIAN), reach=1)
+    window = Column.from_values(list(data)).fetch(Request(windows=(short,))).windows[0]
     seen = {window.value(place): place for place in range(len(window))}
     weights = {}
     for candidate, weight in zip(PRIOR.candidates, PRIOR.weights, strict=True):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _support.cuts import whole_cut, window_of
 from _support.zoo import one_snapshot_law, short_window_law, two_snapshots_law, window_law
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,17 +25,18 @@ from flexdp.mechanisms import BucketHistogram, Bucketing, Dropping, Emptiness, L
 from flexdp.mechanisms.program import Adaptive
 from flexdp.noise import DropNoise
 from flexdp.noise.exponential import Decay
-from flexdp.sharp.answers import ask_one, ask_several
+from flexdp.sharp.answers import ask
 from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.column import Column
 from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.goal import Goal
+from flexdp.sharp.halving import CutRules
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.mean import mean_between
 from flexdp.sharp.prior import Listed, universal
-from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Request
 from flexdp.sharp.rules import Rules
+from flexdp.sharp.rungs import Rungs
 from flexdp.sharp.scale import INTEGERS
 from flexdp.statistics import Max, MaxAtLeast, Median, Mode
 
@@ -298,15 +300,15 @@ def on_lists(step: Any) -> Callable[[Any], Law]:
         if isinstance(step, Ladder):
             reply = column.fetch(Request(cuts=step.cuts))
             return step.law(step.beyond(reply.total, reply.before))
-        return step.law(column.fetch(Request(windows=(step.near,))).windows[0])
+        return step.law(window_of(step, column))
 
     return law
 
 
 LADDER = Ladder(rungs=(0, 1, 2, 60), side=1, target=1, epsilon=ONE)
 END = Ladder(rungs=(0, 1, 2, 60), side=1, target=0, epsilon=ONE, threshold=Fraction(7, 10))
-LISTED = ExponentialQuantile(goal=Goal.quantile(HALF), epsilon=ONE, prior=Listed({0: 3, 1: 5, 2: 1, 4: 2}))
-PRIORED = ExponentialQuantile(goal=Goal.quantile(HALF), epsilon=ONE, prior=universal(INTEGERS))
+LISTED = whole_cut(goal=Goal.quantile(HALF), epsilon=ONE, prior=Listed({0: 3, 1: 5, 2: 1, 4: 2}))
+PRIORED = whole_cut(goal=Goal.quantile(HALF), epsilon=ONE, prior=universal(INTEGERS))
 
 
 @pytest.mark.parametrize(
@@ -350,25 +352,27 @@ def test_dropped_bars_of_automatic_buckets() -> None:
     assert not verify(law, 1, "0.04", size=4, values=[0, 1]).holds  # control
 
 
-def _rungs(_: Any, anchor: int, side: int, __: Any) -> tuple[int, ...]:
-    return (anchor, *(rung for rung in ((1, 2, 4, 9) if side > 0 else (2, 1, 0, -5)) if (rung - anchor) * side > 0))
+def _rungs(_: Any, anchor: int, side: int, __: Any, ___: int) -> Rungs:
+    further = (1, 2, 4, 9) if side > 0 else (2, 1, 0, -5)
+    values = (anchor, *(rung for rung in further if (rung - anchor) * side > 0))
+    return Rungs(values, (1,) * len(values), (0,) * len(values))
 
 
 TINY = Rules(
     few=1,
     few_for_mean=1,
     deep=1,
-    many=10**6,
     floor=HALF,
     back=Fraction(1, 4),
-    universal=lambda _: Listed({0: 3, 1: 5, 2: 1, 4: 2}),
+    far=Fraction(1, 20),  # type: ignore[arg-type]
+    tree=CutRules(prior=lambda *_: Listed({0: 3, 1: 5, 2: 1, 4: 2}), shares=2),
     around=lambda _, anchor, side: Listed({0: 1, 1: 2, anchor: 4, anchor + side: 3}),
     rungs=_rungs,
 )
 CHAINS: dict[str, Callable[[], Any]] = {
-    "maximum": lambda: ask_one(ONE, ONE, INTEGERS, rules=TINY),
-    "0.9": lambda: ask_one(Fraction(9, 10), ONE, INTEGERS, rules=TINY),
-    "both ends": lambda: ask_several([Fraction(0), ONE], ONE, INTEGERS, rules=TINY),
+    "maximum": lambda: ask([ONE], ONE, INTEGERS, rules=TINY),
+    "0.9": lambda: ask([Fraction(9, 10)], ONE, INTEGERS, rules=TINY),
+    "both ends": lambda: ask([Fraction(0), ONE], ONE, INTEGERS, rules=TINY),
     "mean": lambda: mean_between(0, 2, ONE, INTEGERS),
 }
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from _support.command import flexdp as command
+from _support.cuts import chances, whole_cut, window_of
 
 from flexdp import DataError, InputError
 from flexdp._release import api, asking, automatic
@@ -32,7 +33,6 @@ from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed
-from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Request
 from flexdp.tables.engines.duckdb import engine
 from flexdp.tables.engines.duckdb import session as duckdb_session
@@ -296,14 +296,14 @@ def test_bars_by_the_table_that_is_sampled() -> None:
 
 def test_quantiles_by_their_weights() -> None:
     prior = Listed(dict.fromkeys(range(12), 1))
-    mechanism = ExponentialQuantile(goal=Goal.quantile(Fraction(1, 2)), epsilon=Fraction(1), prior=prior)
+    mechanism = whole_cut(goal=Goal.quantile(Fraction(1, 2)), epsilon=Fraction(1), prior=prior)
     windows = [
-        Column.from_values(np.array(values)).fetch(Request(windows=(mechanism.near,))).windows[0]
+        window_of(mechanism, Column.from_values(np.array(values)))
         for values in ([1, 5, 7], [1, 5, 7, 9], [1, 9, 9, 9, 9, 9, 9])
     ]
     one, other, far = windows
     found = step_loss(mechanism, one, other)
-    laws = [mechanism.chances(window) for window in (one, other)]
+    laws = [chances(mechanism, window) for window in (one, other)]
     worst = max(abs(math.log(laws[0][place] / laws[1][place])) for place in laws[0])
     assert found.epsilon == pytest.approx(worst) and 0 < worst <= 1 and not found.fault
     assert "a candidate has a loss" in step_loss(mechanism, one, far).fault

@@ -147,14 +147,14 @@ FREE = {  # fields, as patterns, and why no document can show that one was chang
     r"cap\.\d+\.(touched|others)": "an outcome: any noisy number of units",
     r"privacy\.delta": "another δ for which the same table is the smallest, and proved private",
     r"auto\.(records_about|cuts\.\d+|leaf_counts\.\d+)": "an outcome, of which the same shares and edges follow",
-    r"asked\.results\.\d+\.(records_about|listed|anchor|answers\.\d+\.value)": "an outcome, in order",
+    r"asked\.results\.\d+\.(records_about|listed|helpers\.\d+\.value|answers\.\d+\.value)": "an outcome, in order",
     r"asked\.results\.\d+\.mean\.(anchor|low|high|sums\.\d+)": "an outcome",
     r"asked\.statistics\.\d+": "where there were too few records for any answer, nothing follows from what was asked",
     r"asked\.results\.\d+\.group\.\d+": "the name of a listed group",
 }
 VOCABULARY = (
     ("integer", "number", "text", "date", "datetime", "boolean"), ("clamp", "drop"), ("max", "min", "mean"),
-    ("exponential", "ladder"), ("record", "u"),
+    ("cut", "ladder"), ("record", "u"),
 )  # fmt: skip
 
 

@@ -125,7 +125,11 @@ def requests_for(counts: dict[int, int], scale: Scale) -> list[Request]:
     values = sorted(counts)
     middle = scale.short(values[len(values) // 2]) if values else 7 * scale.one
     ends = [-scale.limit, scale.limit, scale.limit + 1, 0, 1]
-    cuts = {*ends, *(value + step for value in values for step in (-1, 0, 1)), *ladder_rungs(scale, middle, 1)[::5]}
+    cuts = {
+        *ends,
+        *(value + step for value in values for step in (-1, 0, 1)),
+        *ladder_rungs(scale, middle, 1).values[::5],
+    }
     half, most = Goal.quantile(Fraction(1, 2)), Goal.quantile(Fraction(99, 100))
     upper, lower = Span(middle + 1, None), Span(None, middle)
     inner = Span(-scale.limit, middle + 5 * scale.one)
@@ -392,7 +396,7 @@ def test_one_record_moves_every_rank_by_at_most_one(engine: Engine, monkeypatch:
     rng = np.random.default_rng(3)
     values = [*(1e6 + rng.normal(0, 1e-7, 60)).tolist(), *rng.lognormal(2, 3, 60).tolist(), 5.0, 5.0, -7.5]
     cuts = tuple(
-        sorted({NUMBERS.units(v) + s for v in values for s in (0, 1)} | set(ladder_rungs(NUMBERS, 0, 1)[::20]))
+        sorted({NUMBERS.units(v) + s for v in values for s in (0, 1)} | set(ladder_rungs(NUMBERS, 0, 1).values[::20]))
     )
     with opened(engine.load({"x": ("double", values)}), {"column": "x", "width": 1}, engine) as (ranks, _):
         full = ranks.fetch(Request(cuts=cuts))

@@ -38,8 +38,8 @@ def test_bounds_are_those_that_a_release_states() -> None:
     found = flexdp.release(values, epsilon=2, delta=0, ask=asked)
     assert planned["median"].bound == found.median().promise.between
     assert planned["q0.1"].bound == found.quantile("0.1").promise.between
-    # The number of rungs depends on the anchor a little.
-    assert abs(planned["max"].bound - found.max().promise.beyond) <= 2
+    # A rung near the anchor in size has the smallest bound.
+    assert abs(planned["max"].bound - found.max().promise.beyond) <= 8
     assert f"off by at most {planned['count'].bound}." in str(found.count())
 
 

@@ -139,7 +139,7 @@ def test_a_release_has_no_private_field() -> None:
     assert asked is not None and set(asked.__dataclass_fields__) == {"wanted", "budget", "column", "results", "rules"}
     (result,) = asked.results.values()  # what the programs published, and nothing they were given
     assert set(result.__dataclass_fields__) == {"count", "levels", "mean", "listed"} and result.levels and result.mean
-    assert set(result.levels.__dataclass_fields__) == {"scale", "epsilon", "records_about", "anchor", "answers"}
+    assert set(result.levels.__dataclass_fields__) == {"scale", "epsilon", "records_about", "helpers", "answers"}
     means = {"scale", "epsilon", "records_about", "anchor", "low", "high", "tally", "sums", "records"}
     assert set(result.mean.__dataclass_fields__) <= means, set(result.mean.__dataclass_fields__) - means
     assert set(asked.column.__dataclass_fields__) == {"calendar", "decades", "ends", "scale"}  # public ends

@@ -204,7 +204,7 @@ def _broken(values: np.ndarray, level: Fraction, told: float, promise: RankPromi
         low, high = min(exact, told), max(exact, told)
         out["between"] = int(((values > low) & (values < high)).sum()) > promise.between
     if promise.beyond is not None:
-        limit = told if promise.step is None else float(NUMBERS.value(promise.step))
+        limit = told
         out["beyond"] = int((values > limit).sum() if above else (values < limit).sum()) > promise.beyond
     if promise.reaches is not None:
         reach = float(NUMBERS.value(promise.reaches))

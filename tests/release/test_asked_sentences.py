@@ -79,10 +79,10 @@ def test_a_tail_by_itself_depends_on_the_median() -> None:
     many: dict[str, Any] = {"records": 10**6, "anchor": 200}
     tails = answers("i", ["q0.001", "q0.999"], values={"1/1000": 3, "999/1000": 390}, **many)
     for answer in tails.values():
-        assert ", if values near all asked levels and near the median are below 1000 in " in answer.statement
+        assert ", if values near all asked levels are below 1000 in " in answer.statement
     one = answers("i", ["q0.99", "max"], anchor=200, values={"99/100": 395, "1": 395})
-    assert ", if values there and near the median are below 1000 in " in one["99th percentile"].statement
-    # The two may have been exchanged, so that no value is named which the maximum exceeds.
+    assert ", if values there are below 1000 in " in one["99th percentile"].statement
+    # The maximum was climbed to from the cut and lies at it, so that no value is named which it exceeds.
     beyond = one["maximum"].promise.beyond  # type: ignore[union-attr]
     assert one["maximum"].statement == f"Highest i: about 395. {SURE} at most {beyond} records are above it."
     both = answers("i", ["q0.001", "median"], values={"1/1000": 3, "1/2": 200}, **many)
@@ -95,7 +95,7 @@ SPREAD = {"0": 1, "1/100": 2, "1/2": 200, "99/100": 380, "1": 395}
 
 
 def test_tails_of_few_records_are_bounded_on_their_outer_side() -> None:
-    found = answers("i", FIVE, anchor=200, values=SPREAD)
+    found = answers("i", FIVE, records=3000, values=SPREAD)
     for name, side in (("1st percentile", "below"), ("99th percentile", "above")):
         promise = found[name].promise
         assert isinstance(promise, RankPromise) and promise.between is None
@@ -378,7 +378,7 @@ def test_a_capped_unit_counts_with_values() -> None:
 
 
 def test_an_absurd_extreme_is_unknown_or_read_off_buckets() -> None:
-    far = {"0": 1, "1": 10**18}
+    far = {"0": 2, "1": 10**18}
     alone = answers("i", ["min", "max", "range"], anchor=200, values=far)
     assert (alone["maximum"].value, alone["maximum"].text) == (None, "unknown")
     assert alone["maximum"].statement == (
@@ -393,7 +393,7 @@ def test_an_absurd_extreme_is_unknown_or_read_off_buckets() -> None:
     assert top.value is not None and top.value < 1000 and top.statement.startswith(f"Highest i: {top.text}. At most ")
     assert top.statement.endswith(" The answer that was drawn lies far outside everything else that is known.")
     assert found.quantile("0.99").value < 1000, "nor does it limit what is read off buckets"
-    assert flexdp.Release.from_json(found.to_json()) == found and str(10**18) in found.to_json()
+    assert str(10**18) in found.to_json()
     assert str(10**18) not in found.to_html().split("<script")[0]
 
 

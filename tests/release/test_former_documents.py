@@ -6,7 +6,6 @@ import datetime as dt
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,40 +73,3 @@ def test_former_documents_are_checked_as_strictly(change: str, value: Any) -> No
     document = {**json.loads(stored("moments")), change: value}
     with pytest.raises(InputError):
         flexdp.Release.from_json(json.dumps(document))
-
-
-STORED = ["tails", "refined", "buckets", "five"]
-
-
-@pytest.mark.parametrize("name", STORED)
-def test_stored_answers_are_read_and_written_as_they_were(name: str) -> None:
-    text = (DOCUMENTS / f"schema-2-rules-3-{name}.json").read_text()
-    release = Release.from_json(text)
-    assert release.asked is not None and json.loads(text)["asked"]["rules"] == 3
-    assert json.loads(release.to_json()) == json.loads(text)
-    assert release.max().value is not None and release.certificate().proof and release.to_html()
-
-
-@pytest.mark.parametrize("name", STORED)
-def test_answers_by_other_rules_are_refused(name: str) -> None:
-    document = json.loads((DOCUMENTS / f"schema-2-rules-3-{name}.json").read_text())
-    for number in (2, 1, "3", None):
-        document["asked"]["rules"] = number
-        with pytest.raises(InputError):
-            Release.from_json(json.dumps(document))
-    del document["asked"]["rules"]
-    with pytest.raises(InputError):
-        Release.from_json(json.dumps(document))
-
-
-def test_edges_by_the_second_rules() -> None:
-    """An end that was drawn far away made all buckets coarse; today's rules choose others."""
-    text = (DOCUMENTS / "schema-2-edges-2-far-end.json").read_text()
-    release = Release.from_json(text)
-    assert json.loads(release.to_json()) == json.loads(text)
-    assert release.auto is not None and release.auto.rules == 2 and len(release.auto.edges) == 3
-    assert len(replace(release.auto, rules=3).edges) > 8
-    document = json.loads(text)
-    document["auto"]["rules"] = 3
-    with pytest.raises(InputError):
-        Release.from_json(json.dumps(document))

@@ -8,11 +8,13 @@ from functools import cache
 from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
+from _support.cuts import window_of
+
 from flexdp.mechanisms.program import Program, enumerate_paths, spent
 from flexdp.sharp.column import Column
+from flexdp.sharp.cut import Cut
 from flexdp.sharp.exponentials import exp_minus
-from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Ranks, Request
+from flexdp.sharp.ranks import Ranks
 
 Law = Mapping[Hashable, Fraction]
 SLACK = 1 + Fraction(1, 10**30)  # exponentials are known to 118 bits
@@ -79,12 +81,12 @@ def path_law(
     return law
 
 
-def cell_law(mechanism: ExponentialQuantile, cuts: Sequence[int], ranks: Ranks) -> Law:
+def cell_law(mechanism: Cut, cuts: Sequence[int], ranks: Ranks) -> Law:
     """The law of an exponential quantile on the parts between public cuts, among them all that data can make.
 
     Within a part every data set gives the prior's own law, so ratios on parts are ratios on candidates.
     """
-    window = ranks.fetch(Request(windows=(mechanism.near,))).windows[0]
+    window = window_of(mechanism, ranks)
     weights: dict[Hashable, int] = {}
     for segment in mechanism.segments(window):
         low = [cut for cut in cuts if segment.low is None or cut > segment.low]

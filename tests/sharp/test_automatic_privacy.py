@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from _neighbours import SLACK, Law, cell_law, column, hockey_stick, multisets, path_law, ratio, worst
+from _support.cuts import whole_cut
 
 from flexdp.mechanisms.program import enumerate_paths
 from flexdp.noise import DropNoise
@@ -17,10 +18,11 @@ from flexdp.sharp.automatic import DroppedBars, automatic_buckets
 from flexdp.sharp.column import Column
 from flexdp.sharp.exponentials import exp_minus
 from flexdp.sharp.goal import Goal
+from flexdp.sharp.halving import CutRules
 from flexdp.sharp.prior import Listed, Prior
-from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Near, Span
 from flexdp.sharp.rules import Rules
+from flexdp.sharp.rungs import Rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 from flexdp.sharp.shares import Shares
 from flexdp.sharp.tree import TreeRules, grow, node_prior
@@ -38,7 +40,7 @@ CUTS = sorted({cut for value in VALUES for cut in (value, value + 1)})
 def test_the_split_of_any_node(node: tuple[int | None, int | None], epsilon: Fraction) -> None:
     """Open, one-sided and inner nodes with their own priors; records outside change nothing."""
     span = Span(*node)
-    mechanism = ExponentialQuantile(goal=HALF, epsilon=epsilon, prior=node_prior(INTEGERS, span), span=span)
+    mechanism = whole_cut(goal=HALF, epsilon=epsilon, prior=node_prior(INTEGERS, span), span=span)
     found = worst(lambda data: cell_law(mechanism, CUTS, column(data)), VALUES, 3, epsilon)
     assert exp_minus(epsilon) < found <= 1
 
@@ -48,7 +50,7 @@ def test_the_split_of_a_node_of_numbers(node: tuple[float | None, float | None])
     values = (0.0, 0.5, 0.75, 2.0, 2.25)
     span = Span(*(None if end is None else NUMBERS.units(end) for end in node))
     cuts = sorted({cut for value in values for cut in (NUMBERS.units(value), NUMBERS.units(value) + 1)})
-    mechanism = ExponentialQuantile(goal=HALF, epsilon=ONE, prior=node_prior(NUMBERS, span), span=span)
+    mechanism = whole_cut(goal=HALF, epsilon=ONE, prior=node_prior(NUMBERS, span), span=span)
     found = worst(lambda data: cell_law(mechanism, cuts, Column.from_values([*map(float, data)])), values, 3, ONE)
     assert exp_minus(ONE) < found <= 1
 
@@ -131,9 +133,8 @@ def test_the_whole_chain_down_to_dropped_bars() -> None:
     epsilon, delta = Fraction(4), Fraction(1, 5)
     rules = Rules(
         count_share=Fraction(1, 5),
-        universal=lambda _: Listed({0: 3, 1: 2, 3: 1}),
-        around=lambda _, anchor, side: Listed({anchor + side: 1}),
-        rungs=lambda _, anchor, side, __: (anchor, anchor + 2 * side),
+        tree=CutRules(prior=lambda *_: Listed({0: 3, 1: 2}), shares=2),
+        rungs=lambda _, anchor, side, *__: Rungs((anchor, anchor + 2 * side), (1, 0), (0, 0)),
     )
 
     def make() -> object:

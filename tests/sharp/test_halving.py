@@ -23,7 +23,7 @@ from flexdp.noise.exponential import decay
 from flexdp.sharp.column import Column
 from flexdp.sharp.cut import Cut
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.halving import TreeRules, halve, node_prior, tree_depth
+from flexdp.sharp.halving import CutRules, halve, node_prior, tree_depth
 from flexdp.sharp.prior import Listed, Spread, between, universal
 from flexdp.sharp.ranks import Near, Request, Span
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
@@ -181,8 +181,8 @@ def test_control_shares_of_the_column_instead_of_the_node_are_caught() -> None:
 # ---------------------------------------------------------------- the program is the definition
 
 
-def rules_of(setting: Setting) -> TreeRules:
-    return TreeRules(prior=lambda _, low, high: Listed(setting.prior(low, high)), shares=setting.shares, depth=DEPTH)
+def rules_of(setting: Setting) -> CutRules:
+    return CutRules(prior=lambda _, low, high: Listed(setting.prior(low, high)), shares=setting.shares, depth=DEPTH)
 
 
 def levels_of(setting: Setting, start: Fraction, end: Fraction, depth: int) -> Iterator[Fraction]:
@@ -272,7 +272,9 @@ def test_a_cut_has_the_law_of_its_definition(goal: Fraction, shares: int) -> Non
                         if shares == 1:
                             loss = cut.goal.loss(below, below + ties, target)
                         weights[v * shares + j] = weight * cut.table.weight(loss)
-            assert cut.law(window).masses == {p: Fraction(w, sum(weights.values())) for p, w in weights.items()}
+            assert cut.law(window).listed().masses == {
+                p: Fraction(w, sum(weights.values())) for p, w in weights.items()
+            }
 
 
 # ---------------------------------------------------------------- the sampler
@@ -403,7 +405,7 @@ def test_ends_are_never_left_and_points_cost_nothing() -> None:
 
 def test_no_candidate_between_the_ends() -> None:
     low = NUMBERS.ten(20) + 1
-    rules = TreeRules(prior=lambda scale, *_: universal(scale))
+    rules = CutRules(prior=lambda scale, *_: universal(scale))
     program = halve([HALF], [ONE], NUMBERS, ends=Span(low, low + 2), rules=rules)
     assert run(program, Column.from_values(np.full(20, 1e20)), Bits()).value[HALF] == low
 

@@ -21,10 +21,12 @@ from flexdp.noise.geometric import two_sided_geometric
 from flexdp.sharp.column import Column
 from flexdp.sharp.count import NoisyCount, TwoSums
 from flexdp.sharp.exponentials import exp_minus, log_above
+from flexdp.sharp.halving import CutRules
 from flexdp.sharp.mean import ask_mean, mean_between, steps_between
 from flexdp.sharp.prior import Listed
 from flexdp.sharp.ranks import Request, Tally
 from flexdp.sharp.rules import Rules
+from flexdp.sharp.rungs import Rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS
 
 ONE = Fraction(1)
@@ -44,8 +46,8 @@ def test_the_mean_is_private(known: bool) -> None:
     rules = Rules(
         few=1,
         few_for_mean=1,
-        universal=lambda _: Listed({0: 2, 1: 1, 3: 1}),
-        rungs=lambda _, anchor, side, __: (anchor, anchor + side, anchor + 4 * side),
+        tree=CutRules(prior=lambda *_: Listed({0: 2, 1: 1, 3: 1}), shares=2),
+        rungs=lambda _, anchor, side, *__: Rungs((anchor, anchor + side, anchor + 4 * side), (1, 0, 2), (1, 0, 2)),
     )
     law = path_law(
         (lambda: mean_between(0, 3, ONE, INTEGERS)) if known else (lambda: ask_mean(ONE, INTEGERS, rules=rules)),

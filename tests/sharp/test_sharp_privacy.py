@@ -5,7 +5,6 @@ Every control plants a fault that the enumeration must find.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from fractions import Fraction
@@ -16,22 +15,25 @@ from typing import Any
 import numpy as np
 import pytest
 from _neighbours import INFINITE, SLACK, Law, cell_law, column, hockey_stick, multisets, path_law, ratio, worst
+from _support.cuts import chances, near, whole_cut, window_of
 
 from flexdp import DataError
 from flexdp._release.asking import AskedBudget, Wanted
 from flexdp.mechanisms.program import enumerate_paths
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import decay
-from flexdp.sharp.answers import ask, ask_one, ask_several
+from flexdp.sharp.answers import ask
 from flexdp.sharp.column import Column
 from flexdp.sharp.count import NoisyCount
+from flexdp.sharp.cut import Cut
 from flexdp.sharp.exponentials import exp_minus
 from flexdp.sharp.goal import Goal
+from flexdp.sharp.halving import CutRules
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed, around, between, universal
-from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Reply, Request, Span, Window
 from flexdp.sharp.rules import Rules
+from flexdp.sharp.rungs import Rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
 HALF, ONE, TWO = Fraction(1, 2), Fraction(1), Fraction(2)
@@ -55,7 +57,7 @@ CUTS = sorted({cut for value in VALUES for cut in (value, value + 1)})
 @pytest.mark.parametrize("epsilon", [HALF, ONE, TWO])
 @pytest.mark.parametrize("goal", GOALS)
 def test_exponential_quantile_with_the_universal_prior(goal: str, epsilon: Fraction) -> None:
-    mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=epsilon, prior=universal(INTEGERS))
+    mechanism = whole_cut(goal=GOALS[goal], epsilon=epsilon, prior=universal(INTEGERS))
     found = worst(lambda data: cell_law(mechanism, CUTS, column(data)), VALUES, 3, epsilon)
     assert exp_minus(epsilon) < found <= 1
 
@@ -66,7 +68,7 @@ def test_exponential_quantile_with_the_universal_prior(goal: str, epsilon: Fract
 def test_exponential_quantile_in_a_span(goal: str, prior: str, span: tuple[int | None, int | None]) -> None:
     """A record outside the span changes nothing; one inside costs at most ε."""
     weights = around(INTEGERS, 1, 1) if prior == "around" else between(INTEGERS, -2, 60)
-    mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=ONE, prior=weights, span=Span(*span))
+    mechanism = whole_cut(goal=GOALS[goal], epsilon=ONE, prior=weights, span=Span(*span))
     assert worst(lambda data: cell_law(mechanism, CUTS, column(data)), VALUES, 2, ONE) <= 1
     outside = [v for v in VALUES if (span[0] is not None and v < span[0]) or (span[1] is not None and v >= span[1])]
     for more in outside:
@@ -76,78 +78,20 @@ def test_exponential_quantile_in_a_span(goal: str, prior: str, span: tuple[int |
 
 def test_exponential_quantile_of_doubles() -> None:
     values = (-0.1, 0.0, 0.1, 0.30000000000000004, 1e39)
-    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=universal(NUMBERS))
+    mechanism = whole_cut(goal=GOALS["median"], epsilon=ONE, prior=universal(NUMBERS))
     cuts = sorted({cut for value in values for cut in (NUMBERS.units(value), NUMBERS.units(value) + 1)})
     found = worst(lambda data: cell_law(mechanism, cuts, Column.from_values(np.array(data, float))), values, 3, ONE)
     assert Fraction(1, 2) < found <= 1
-
-
-@pytest.mark.parametrize("side", [1, -1])
-@pytest.mark.parametrize("wanted", [0, 1, 2, 3])
-@pytest.mark.parametrize("depth", [None, 2])
-def test_exponential_quantile_with_an_edge(side: int, wanted: int, depth: int | None) -> None:
-    """The edge is a candidate though records at it do not count; every loss changes by at most one."""
-    span = Span(2, None) if side > 0 else Span(None, 1)
-    prior = Listed({-3: 2, 0: 3, 1: 5, 2: 1, 4: 2})
-    mechanism = ExponentialQuantile(
-        goal=Goal.beyond(wanted, side), epsilon=ONE, prior=prior, span=span, edge=1, depth=depth
-    )
-
-    def law(data: tuple[int, ...]) -> Law:
-        return mechanism.chances(column(data).fetch(Request(windows=(mechanism.near,))).windows[0])
-
-    assert exp_minus(ONE) < worst(law, (-3, 0, 1, 2, 4), 4, ONE) <= 1
-    assert law((1, 1)) == law(()) == law((1,))  # ties at the edge are not seen
-    assert worst(law, (-3, 0, 1, 2, 4), 4, ONE / 4) > SLACK  # control: it is not better than it claims by as much
-
-
-@pytest.mark.parametrize("side", [1, -1])
-@pytest.mark.parametrize("wanted", [0, 2, 5])
-def test_the_law_with_an_edge_is_that_of_its_definition(side: int, wanted: int) -> None:
-    """Weights by definition: the loss of a candidate from its own counts, and m − k or k − m for what is missing."""
-    span = Span(2, None) if side > 0 else Span(None, 1)
-    prior = Listed({-3: 2, 0: 3, 1: 5, 2: 1, 4: 2})
-    goal = Goal.beyond(wanted, side)
-    mechanism = ExponentialQuantile(goal=goal, epsilon=ONE, prior=prior, span=span, edge=1)
-    for data in ((), (4, 4), (-3, 0, 0, 2, 4, 4, 4), (-3, -3, 0, 1, 1, 2, 2, 2, 2)):
-        inside = [x for x in data if (x >= 2 if side > 0 else x < 1)]
-        weights = {1: 5 * mechanism.table.weight(max(0, len(inside) - wanted))}
-        for candidate, mass in zip(prior.candidates, prior.weights, strict=True):
-            if candidate >= 2 if side > 0 else candidate < 1:
-                below, upto = sum(x < candidate for x in inside), sum(x <= candidate for x in inside)
-                loss = goal.loss(below, upto, goal.target(len(inside))) + max(0, wanted - len(inside))
-                weights[candidate] = mass * mechanism.table.weight(loss)
-        expected = {candidate: Fraction(weight, sum(weights.values())) for candidate, weight in weights.items()}
-        window = column(data).fetch(Request(windows=(mechanism.near,))).windows[0]
-        assert mechanism.chances(window) == expected
-        bits = Bits(random.Random(3).randbytes)
-        drawn = [mechanism.draw(window, bits) for _ in range(80)]
-        likely = [candidate for candidate, chance in expected.items() if chance > Fraction(1, 10)]
-        assert set(likely) <= set(drawn) <= set(expected)
-
-
-def test_no_records_are_fewer_than_any_number_that_is_wanted() -> None:
-    for wanted in (1, 2**62, 2**63, 2**80):
-        mechanism = ExponentialQuantile(
-            goal=Goal.beyond(wanted, 1), epsilon=TWO, prior=LIST, span=Span(2, None), edge=1, depth=50
-        )
-        window = column(()).fetch(Request(windows=(mechanism.near,))).windows[0]
-        least = mechanism.table.weight(min(wanted, 50))
-        total = 5 * mechanism.table.weight(0) + 3 * least
-        assert mechanism.chances(window) == {
-            1: Fraction(5 * mechanism.table.weight(0), total), 2: Fraction(least, total), 4: Fraction(2 * least, total)
-        }  # fmt: skip
-        assert mechanism.draw(window, Bits(random.Random(4).randbytes)) in (1, 2, 4)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
 @pytest.mark.parametrize("goal", ["median", "0.75", "2 above", "1 below"])
 def test_the_end_of_the_table_and_of_the_window(goal: str, depth: int) -> None:
     """With a short table values lie outside the window, and still no ratio exceeds e^ε."""
-    mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=ONE, prior=LIST, depth=depth)
+    mechanism = whole_cut(goal=GOALS[goal], epsilon=ONE, prior=LIST, depth=depth)
 
     def law(data: tuple[int, ...]) -> Law:
-        return mechanism.chances(column(data).fetch(Request(windows=(mechanism.near,))).windows[0])
+        return chances(mechanism, window_of(mechanism, column(data)))
 
     assert worst(law, (0, 1, 2), 11, ONE) <= 1
 
@@ -259,72 +203,67 @@ def test_control_a_ladder_with_half_the_noise_is_caught() -> None:
 # ---------------------------------------------------------------- whole chains
 
 
-def _rungs(_: Scale, anchor: int, side: int, __: Span) -> tuple[int, ...]:
-    further = (1, 2, 2, 4, 9) if side > 0 else (2, 1, 0, 0, -5)  # one of them twice, and so never refined
-    return (anchor, *(rung for rung in further if (rung - anchor) * side > 0))
-
-
-def _steps(start: int, end: int) -> tuple[int, ...]:
-    step = 1 if end > start else -1
-    return (*range(start + step, end, step), end)
+def _rungs(_: Scale, anchor: int, side: int, __: Span, ___: int) -> Rungs:
+    further = (1, 2, 4, 9) if side > 0 else (2, 1, 0, -5)
+    values = (anchor, *(rung for rung in further if (rung - anchor) * side > 0))
+    return Rungs(values, tuple(2 - place % 2 for place in range(len(values))), (0,) * len(values))
 
 
 TINY = Rules(
     few=1,
     few_for_mean=1,
     deep=1,
-    many=12,
+    far=Fraction(1, 20),  # type: ignore[arg-type]
+    near=1,
     floor=Fraction(1, 2),
     back=Fraction(1, 4),
-    universal=lambda _: LIST,
+    tree=CutRules(prior=lambda *_: LIST, shares=2),
     around=lambda _, anchor, side: Listed({0: 1, 1: 2, 2: 2, anchor: 4, anchor + side: 3}),
     rungs=_rungs,
-    steps=_steps,
 )
-COUNTS = (0, 1, 7, 25)  # refused, ladder, exponential, refined
+COUNTS = (0, 1, 7, 25)  # refused, ladder, cut
 SMALL = (0, 1, 2, 4)
 
 
 @pytest.mark.parametrize("level", [Fraction(1), Fraction(0), Fraction(9, 10), Fraction(1, 10), HALF])
 def test_one_answer_from_records_to_anchor_to_answer(level: Fraction) -> None:
-    """Pointwise over (n̂, anchor, answer, refinement), with both ways of answering among them."""
-    found = worst(path_law(lambda: ask_one(level, ONE, INTEGERS, rules=TINY), COUNTS, ONE), SMALL, 3, ONE)
+    """Pointwise over (n̂, anchor, answer), with both ways of answering among them."""
+    found = worst(path_law(lambda: ask([level], ONE, INTEGERS, rules=TINY), COUNTS, ONE), SMALL, 3, ONE)
     assert Fraction(1, 2) < found <= SLACK
 
 
 def test_one_answer_with_short_tables_and_limited_counts() -> None:
-    rules = replace(TINY, depth=1)
-    found = worst(path_law(lambda: ask_one(ONE, ONE, INTEGERS, rules=rules), COUNTS, ONE), SMALL, 3, ONE)
+    rules = replace(TINY, tree=replace(TINY.tree, depth=1))
+    found = worst(path_law(lambda: ask([ONE], ONE, INTEGERS, rules=rules), COUNTS, ONE), SMALL, 3, ONE)
     assert Fraction(1, 2) < found <= SLACK
 
 
-@pytest.mark.parametrize("levels", [("0", "1"), ("0", "1/2", "1"), ("1/20", "19/20"), ("19/20", "1")])
-def test_several_answers_with_both_tails_in_parallel(levels: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("levels", [("0", "1"), ("0", "1/2", "1"), ("1/20", "19/20"), ("1/2", "19/20")])
+def test_several_answers_by_cuts_and_by_ladders_in_parallel(levels: tuple[str, ...]) -> None:
     asked = [Fraction(level) for level in levels]
-    rules = replace(TINY, deep=Fraction(1, 20), many=20)  # type: ignore[arg-type]
     counts = (0, 2, 13, 25) if len(levels) < 3 else (0, 13, 25)
-    law = path_law(lambda: ask_several(asked, ONE, INTEGERS, rules=rules), counts, ONE)
+    law = path_law(lambda: ask(asked, ONE, INTEGERS, rules=TINY), counts, ONE)
     found = worst(law, (0, 1, 4), 2, ONE)
     assert Fraction(1, 2) < found <= SLACK
 
 
 def test_chains_enumerate_what_they_run() -> None:
-    """The paths reach both ways, refusals and refinements, and their probabilities add up."""
+    """The paths reach both ways, and refusals, and their probabilities add up."""
     paths = {
-        level: list(enumerate_paths(lambda: ask_one(level, ONE, INTEGERS, rules=TINY), column((0, 2)), COUNTS))  # noqa: B023
+        level: list(enumerate_paths(lambda: ask([level], ONE, INTEGERS, rules=TINY), column((0, 2)), COUNTS))  # noqa: B023
         for level in (Fraction(9, 10), ONE)
     }
     followed = 1 - NoisyCount(epsilon=ONE / 25).law(2).listed(COUNTS).missing
     for found in paths.values():
         assert abs(sum(path.chance for path in found) - followed) < Fraction(1, 10**30)
     ways = {answer.way for path in paths[Fraction(9, 10)] for answer in path.value.answers}
-    assert ways == {"exponential", "ladder"}
-    assert {len(path.outcomes) for path in paths[ONE]} == {1, 3, 4}
+    assert ways == {"cut", "ladder"}
+    assert {len(path.outcomes) for path in paths[ONE]} == {1, 3}
     assert any(path.value.too_few for path in paths[ONE])
 
 
 def test_declared_groups_are_parallel() -> None:
-    chain = cache(path_law(lambda: ask_one(Fraction(1), ONE, INTEGERS, rules=TINY), (0, 3), ONE))
+    chain = cache(path_law(lambda: ask([ONE], ONE, INTEGERS, rules=TINY), (0, 3), ONE))
 
     def law(data: tuple[tuple[str, int], ...]) -> Law:
         parts = [chain(tuple(value for group, value in data if group == name)) for name in "ab"]
@@ -350,8 +289,8 @@ def _group_law(budget: AskedBudget, data: tuple[int, ...], *, answers: Fraction 
             found[()] = found.get((), Fraction(0)) + chance
             continue
         program = path_law(
-            lambda left=left: ask_one(  # type: ignore[misc]
-                ONE, epsilon * answers, INTEGERS, rules=replace(TINY, few=0), records_about=left
+            lambda left=left: ask(  # type: ignore[misc]
+                [ONE], epsilon * answers, INTEGERS, rules=replace(TINY, few=0), records_about=left
             ),
             (),
             epsilon * answers,
@@ -408,8 +347,8 @@ def test_control_unknown_groups_listed_wrongly_are_caught(fault: str) -> None:
 
 
 def test_units_with_two_records_get_half_the_budget() -> None:
-    chain = cache(path_law(lambda: ask_one(Fraction(1), ONE / 2, INTEGERS, rules=TINY), (0, 25), ONE / 2))
-    undivided = cache(path_law(lambda: ask_one(Fraction(1), ONE, INTEGERS, rules=TINY), (0, 25), ONE))
+    chain = cache(path_law(lambda: ask([ONE], ONE / 2, INTEGERS, rules=TINY), (0, 25), ONE / 2))
+    undivided = cache(path_law(lambda: ask([ONE], ONE, INTEGERS, rules=TINY), (0, 25), ONE))
     pairs = [
         (data, tuple(sorted((*data, *more)))) for data in multisets((0, 1, 4), 2) for more in multisets((0, 1, 4), 2)
     ]
@@ -422,12 +361,12 @@ def test_units_with_two_records_get_half_the_budget() -> None:
 
 def test_control_a_window_shorter_than_its_table_is_caught() -> None:
     """Weight g_K outside a window that ends early: far too little, and it jumps where one record moves the window."""
-    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
+    mechanism = whole_cut(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
     table = decay(ONE, 1, 40)
 
     def law(data: tuple[int, ...]) -> Law:
-        near = replace(mechanism.near, reach=1)  # it should be 21
-        window = column(data).fetch(Request(windows=(near,))).windows[0]
+        short = replace(near(mechanism), reach=1)  # it should be 21
+        window = column(data).fetch(Request(windows=(short,))).windows[0]
         weights = {}
         for candidate, weight in zip(LIST.candidates, LIST.weights, strict=True):
             known = [i for i in range(len(window)) if window.value(i) == candidate]
@@ -446,8 +385,8 @@ def test_control_a_window_shorter_than_its_table_is_caught() -> None:
 
 
 def test_a_window_that_ends_before_its_table_is_refused() -> None:
-    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
-    short = column(range(30)).fetch(Request(windows=(replace(mechanism.near, reach=5),))).windows[0]
+    mechanism = whole_cut(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
+    short = column(range(30)).fetch(Request(windows=(replace(near(mechanism), reach=5),))).windows[0]
     with pytest.raises(DataError):
         mechanism.segments(short)
     with pytest.raises(DataError):
@@ -456,9 +395,9 @@ def test_a_window_that_ends_before_its_table_is_refused() -> None:
 
 @pytest.mark.parametrize("goal", ["median", "0.9", "2 above", "1 below"])
 def test_a_window_without_its_first_or_last_values_is_refused(goal: str) -> None:
-    mechanism = ExponentialQuantile(goal=GOALS[goal], epsilon=ONE, prior=LIST, depth=40)
+    mechanism = whole_cut(goal=GOALS[goal], epsilon=ONE, prior=LIST, depth=40)
     goal_of, every = GOALS[goal], column(range(300))
-    good = every.fetch(Request(windows=(mechanism.near,))).windows[0]
+    good = window_of(mechanism, every)
     target = goal_of.target(300)
 
     def part(keep: slice) -> Window:
@@ -478,8 +417,8 @@ def test_a_window_without_its_first_or_last_values_is_refused(goal: str) -> None
 
 @pytest.mark.parametrize("fault", ["empty", "overlap", "order", "twice", "no records", "beyond"])
 def test_a_window_with_impossible_counts_is_refused(fault: str) -> None:
-    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
-    good = column((0, 1, 1, 4)).fetch(Request(windows=(mechanism.near,))).windows[0]
+    mechanism = whole_cut(goal=GOALS["median"], epsilon=ONE, prior=LIST, depth=40)
+    good = window_of(mechanism, column((0, 1, 1, 4)))
     assert len(mechanism.segments(good)) == 7
     nothing = np.zeros(0, dtype=np.int64)
     bad = {
@@ -524,14 +463,14 @@ class _Stale(Column):
 
 def test_control_two_snapshots_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The record arrives between two statements, or never: e^(2ε) apart, not e^ε."""
-    monkeypatch.setattr(ExponentialQuantile, "_check", lambda *_: None)  # it would refuse more ranks than records
-    mechanism = ExponentialQuantile(goal=GOALS["median"], epsilon=ONE, prior=LIST)
+    monkeypatch.setattr(Cut, "_check", lambda *_: None)  # it would refuse more ranks than records
+    mechanism = whole_cut(goal=GOALS["median"], epsilon=ONE, prior=LIST)
     found = Fraction(0)
     for data in multisets(SMALL, 4):
         for more in SMALL:
             fresh = column(data)
             stale = _Stale.from_values([*data, more])
-            laws = [mechanism.chances(r.fetch(Request(windows=(mechanism.near,))).windows[0]) for r in (fresh, stale)]
+            laws = [chances(mechanism, window_of(mechanism, r)) for r in (fresh, stale)]
             found = max(found, ratio(laws[0], laws[1], ONE))
     assert found > SLACK
     assert found * (1 / exp_minus(ONE)) <= 1 / exp_minus(TWO) * SLACK
@@ -559,12 +498,6 @@ def test_noisy_counts_are_private() -> None:
     laws = {n: NoisyCount(epsilon=ONE).law(n).listed(range(-5, 12)).masses for n in (3, 4, 5)}
     assert ratio(laws[3], laws[4], ONE) <= SLACK
     assert ratio(laws[3], laws[5], ONE) > SLACK  # control
-
-
-def test_asking_decides_between_one_and_several() -> None:
-    one, several = (_name(ask([Fraction(level) for level in levels], ONE, INTEGERS)) for levels in ("1", "01"))
-    assert (one, several) == ("ask_one", "ask_several")
-    assert _name(ask([ONE, ONE], ONE, INTEGERS)) == "ask_one"
 
 
 def _name(program: Any) -> str:

@@ -7,76 +7,35 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from _support.cuts import window_of
 
 from flexdp.noise.bits import Bits
-from flexdp.noise.exponential import decay
 from flexdp.sharp.column import Column
+from flexdp.sharp.cut import SHARES, Cut
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import universal
-from flexdp.sharp.promise import count_error, ladder_overshoot, ladder_records, least_weight, rank_error
-from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Request, Span
-from flexdp.sharp.rules import RULES
-from flexdp.sharp.rungs import ladder_rungs
-from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
-from flexdp.sharp.tails import Climb
+from flexdp.sharp.promise import (
+    CutError,
+    count_error,
+    cut_error,
+    ladder_overshoot,
+    least_weight,
+    plain_rungs,
+    rung_records,
+    weighted_error,
+)
+from flexdp.sharp.ranks import Request
+from flexdp.sharp.scale import INTEGERS
 
 GAMMA = Fraction(1, 20)
 OWN = Fraction(24, 25)
-
-
-@pytest.mark.parametrize(
-    ("scale", "decades", "decimals", "records"),
-    [(INTEGERS, 2, 0, 11), (INTEGERS, 5, 0, 20), (INTEGERS, 10, 0, 34), (NUMBERS, 5, 2, 26)],
-)
-def test_medians_at_epsilon_one(scale: Scale, decades: int, decimals: int, records: int) -> None:
-    prior = universal(scale)
-    weight = least_weight(scale, prior, decades, decimals)
-    bound = rank_error(Goal.quantile(Fraction(1, 2)), OWN, prior, weight, GAMMA)
-    assert bound is not None and abs(bound - records) <= 2
-    tail = rank_error(Goal.quantile(Fraction(99, 100)), OWN, prior, weight, GAMMA)
-    assert tail is not None and abs(tail - 2 * bound) <= 1
-    assert rank_error(Goal.quantile(Fraction(1, 2)), OWN, prior, 1, Fraction(1, 10**60)) is None
-
-
-def test_the_rank_error_is_the_least_that_the_table_proves_down_to_its_last_weight() -> None:
-    prior, goal = universal(INTEGERS), Goal.quantile(Fraction(1, 2))
-    table, weight = decay(OWN, goal.sensitivity), least_weight(INTEGERS, prior, 2)
-    for loss in (1, 7, table.depth):
-        gamma = Fraction(prior.total * table.weight(loss), weight * table.weight(0))  # attained at this loss exactly
-        assert rank_error(goal, OWN, prior, weight, gamma) == Fraction(loss, goal.units)
-    assert rank_error(goal, OWN, prior, weight, gamma - Fraction(1, 10**90)) is None
 
 
 def test_least_weights_are_least() -> None:
     prior = universal(INTEGERS)
     every = min(prior.before(t + 1) - prior.before(t) for t in range(1000))
     assert least_weight(INTEGERS, prior, 3) == every
-
-
-def test_the_rank_promise_holds_in_simulation() -> None:
-    """Far fewer than 5 % are beyond the bound, which is a worst case; the data are seeded."""
-    data = np.sort(np.random.default_rng(4).integers(0, 99, 2001))
-    ranks, prior = Column.from_values(data), universal(INTEGERS)
-    goal = Goal.quantile(Fraction(1, 2))
-    bound = rank_error(goal, Fraction(1, 2), prior, least_weight(INTEGERS, prior, 2), GAMMA)
-    assert bound is not None
-    mechanism = ExponentialQuantile(goal=goal, epsilon=Fraction(1, 2), prior=prior)
-    bits = Bits(np.random.default_rng(5).bytes)
-    misses = 0
-    for _ in range(400):
-        answer = mechanism.sample(ranks, bits)
-        below, upto = np.searchsorted(data, [answer, answer + 1])
-        misses += goal.loss(int(below), int(upto), goal.target(2001)) > bound * goal.units
-    assert misses <= 20
-
-
-def test_records_beyond_a_ladder() -> None:
-    rest = Fraction(94, 100)
-    for scale, wanted in ((INTEGERS, 27), (NUMBERS, 28)):
-        rungs = len(ladder_rungs(scale, scale.units(50), 1))
-        assert abs(ladder_records(rest / 2, math.ceil(1 / rest), rungs, GAMMA) - wanted) <= 1
 
 
 @pytest.mark.parametrize("wanted", [-1, 0, 1, 3])
@@ -94,23 +53,12 @@ def test_records_beyond_and_overshoot_against_the_exact_law(
         law = ladder.chances([target + excess] * rungs + [0])
         return 1 - law[rungs]
 
-    excess = ladder_records(rates[1], target, rungs, GAMMA) - target
-    assert early(excess + 1) <= GAMMA < early(excess // 2 + 1)  # with half the excess it would be false
+    excess = max(rung_records(ladder, INTEGERS, GAMMA)) - target
+    assert early(excess + 1) <= GAMMA < early(excess // 3 + 1)  # with a third of the excess it would be false
     law = ladder.chances([0] * (rungs + 1))
     for passed in range(1, rungs + 1):
         exact = sum(chance for place, chance in law.items() if place >= passed)
         assert 0 <= ladder_overshoot(rates, target, passed) - exact <= Fraction(1, 10**12)
-
-
-@pytest.mark.parametrize("epsilon", [Fraction(12, 25), Fraction(24, 25)])
-def test_a_climb_to_the_outermost_record_hardly_ever_passes_a_decade_of_rungs(epsilon: Fraction) -> None:
-    """160 rungs are a factor of ten: Γ(10/3)·e^(−target·ε_T)/160^(7/3), and with even shares about 1/160."""
-    ladder = Climb(INTEGERS, 50, 1, Fraction(1), epsilon, 10_000, Fraction(1), RULES, Span(None, None)).coarse
-    by_hand = math.gamma(10 / 3) * math.exp(-ladder.target * 0.7 * float(epsilon)) / 160 ** (7 / 3)
-    found = float(ladder_overshoot(ladder.rates, ladder.target, 160))
-    assert 0.5 * by_hand < found < 1.2 * by_hand and found < 1e-4
-    even = (epsilon / 2, epsilon / 2)
-    assert ladder_overshoot(even, ladder.target, 160) > Fraction(1, 400), "the control: even shares"
 
 
 def test_overshoot_is_an_upper_bound_and_close() -> None:
@@ -160,3 +108,60 @@ def test_count_errors() -> None:
             return 2 * math.exp(-(k + 1) * e) / (1 + math.exp(-e))
 
         assert beyond(k) <= 0.05 < beyond(k - 1)
+
+
+@pytest.mark.parametrize("bonus", [0, 1, 4])
+def test_halvings_stop_a_climb_as_plain_rungs_would(bonus: int) -> None:
+    """A rung counts for no more plain ones than it stops a climb like, by the exact law, and for half of them."""
+    ladder = Ladder(rungs=tuple(range(4)), side=1, target=0, epsilon=ONE, halvings=(0, bonus, 0, 0))
+    assert ladder.bonus[1] == math.floor(bonus * math.log(2) / 0.5)
+    plain = plain_rungs(ladder, 1)
+    assert 2**bonus / 2 <= plain <= 2**bonus
+    reply = Column.from_values([0] * 50).fetch(Request(cuts=ladder.cuts))
+    law = ladder.chances(ladder.beyond(reply.total, reply.before))
+    assert law[2] + law[3] <= ladder_overshoot(ladder.rates, 0, 1 + plain)
+    assert ladder_overshoot(ladder.rates, 0, 1 + 8 * plain) < law[2] + law[3]  # control
+
+
+ONE = Fraction(1)
+HALF = Fraction(1, 2)
+
+
+@pytest.mark.parametrize("shares", [1, SHARES])
+def test_the_error_of_a_cut_holds_against_its_exact_law(shares: int) -> None:
+    """Ties in the middle, ties at the edge, and none, by the weights of all candidates; an eighth of it fails."""
+    prior, most = universal(INTEGERS), 3000
+    weight = least_weight(INTEGERS, prior, 2)
+    cut = Cut(goal=Goal.quantile(HALF), epsilon=HALF, prior=prior, shares=shares)
+    error = cut_error(cut, prior, weight, most)
+    assert error is not None and error.beyond_table < Fraction(1, 10**9)
+    failing = dict.fromkeys((1, 8), Fraction(0))
+    far = [-90_001] * 1480 + [90_001] * 1480
+    for middle in (range(20, 60), [50] * 40, [7] * 3 + [50] * 34 + [99] * 3):
+        data = np.sort(np.array([*far, *middle]))
+        window = window_of(cut, Column.from_values(data))
+        total, wrong = 0, dict.fromkeys(failing, 0)
+        bound = weighted_error([(ONE, error)], GAMMA)
+        for segment in cut.segments(window):
+            low = 0 if segment.low is None else cut.candidates.before(segment.low)
+            mass = (cut.candidates.total if segment.high is None else cut.candidates.before(segment.high)) - low
+            total += mass * segment.weight
+            position = segment.high - 1 if segment.high is not None else segment.low
+            assert position is not None
+            for part in failing:
+                too_far = cut.loss(window, position) > bound / part * cut.goal.units
+                wrong[part] += mass * segment.weight * too_far
+        failing = {part: max(chance, Fraction(wrong[part], total)) for part, chance in failing.items()}
+    assert failing[1] <= GAMMA < failing[8]
+
+
+def test_weighted_errors_hold_in_simulation() -> None:
+    """Sums of exponential variables, with weights; half of the bound fails."""
+    rng, gamma = np.random.default_rng(3), Fraction(1, 20)
+    parts = [(Fraction(1), Fraction(1, 10)), (HALF, Fraction(1, 8)), (Fraction(1, 3), Fraction(1, 5))]
+    bound = weighted_error([(w, CutError(Fraction(4), rate, Fraction(0))) for w, rate in parts], gamma)
+    drawn = sum(float(w) * (4 + rng.exponential(1 / float(rate), 100_000)) for w, rate in parts)
+    assert (drawn > float(bound)).mean() < 0.05 < (drawn > float(bound) / 2).mean()
+    one = weighted_error([(Fraction(2), CutError(Fraction(4), Fraction(1, 10), Fraction(0)))], gamma)
+    assert one == pytest.approx(8 + 20 * math.log(20), rel=1e-5)
+    assert weighted_error([], gamma) == 0

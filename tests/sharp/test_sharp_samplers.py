@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from _neighbours import column
+from _support.cuts import chances, whole_cut, window_of
 
 from flexdp.noise.bits import Bits
 from flexdp.sharp import ladder as ladder_module
@@ -15,8 +16,7 @@ from flexdp.sharp.exponentials import exp_minus
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed, Mixture, universal
-from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Request, Span
+from flexdp.sharp.ranks import Span
 from flexdp.sharp.scale import INTEGERS
 
 HALF = Goal.quantile(Fraction(1, 2))
@@ -86,18 +86,18 @@ PRIOR = Listed({-2: 1, 0: 3, 1: 2, 2: 9, 3: 1, 5: 4, 6: 1, 21: 2, 39: 5})
 def test_the_exponential_sampler_has_the_law_of_its_weights(
     data: tuple[int, ...], epsilon: str, goal: Goal, span: Span
 ) -> None:
-    mechanism = ExponentialQuantile(goal=goal, epsilon=Fraction(epsilon), prior=PRIOR, span=span, depth=25)
-    window = column(data).fetch(Request(windows=(mechanism.near,))).windows[0]
-    assert law_of(lambda bits: mechanism.draw(window, bits)) == mechanism.chances(window)
+    mechanism = whole_cut(goal=goal, epsilon=Fraction(epsilon), prior=PRIOR, span=span, depth=25)
+    window = window_of(mechanism, column(data))
+    assert law_of(lambda bits: mechanism.draw(window, bits)) == chances(mechanism, window)
 
 
 def test_weights_by_hand() -> None:
     """Three records, three candidates: prior × g(loss), g from its own definition."""
-    mechanism = ExponentialQuantile(goal=HALF, epsilon=Fraction(1), prior=Listed({0: 1, 5: 2, 9: 3}))
-    window = column((5, 5, 9)).fetch(Request(windows=(mechanism.near,))).windows[0]
+    mechanism = whole_cut(goal=HALF, epsilon=Fraction(1), prior=Listed({0: 1, 5: 2, 9: 3}))
+    window = window_of(mechanism, column((5, 5, 9)))
     g = mechanism.table.weights
     weights = {0: 1 * g[3], 5: 2 * g[0], 9: 3 * g[1]}  # T = 3: 3 − 0; between 0 and 4; 2·2 − 3
-    assert mechanism.chances(window) == {t: Fraction(w, sum(weights.values())) for t, w in weights.items()}
+    assert chances(mechanism, window) == {t: Fraction(w, sum(weights.values())) for t, w in weights.items()}
 
 
 @pytest.mark.parametrize("level", ["1/100", "1/2", "99/100"])
@@ -106,22 +106,22 @@ def test_empty_space_far_from_the_records_does_not_slow_a_draw(level: str, far: 
     """The weight of all blocks is the true weight times the number of candidates that are tried, on average."""
     values = [far + 31_557 * place * place for place in range(2300)]
     prior = universal(INTEGERS)
-    mechanism = ExponentialQuantile(goal=Goal.quantile(Fraction(level)), epsilon=Fraction(9, 10), prior=prior)
-    window = column(values).fetch(Request(windows=(mechanism.near,))).windows[0]
+    mechanism = whole_cut(goal=Goal.quantile(Fraction(level)), epsilon=Fraction(9, 10), prior=prior)
+    window = window_of(mechanism, column(values))
     true = sum(
         ((prior.total if each.high is None else prior.before(each.high)) - ((each.low and prior.before(each.low)) or 0))
         * each.weight
         for each in mechanism.segments(window)
     )
-    blocks = mechanism._blocks(window, every=True)  # the others become these in one step
+    blocks = mechanism.blocks(window, every=True)  # the others become these in one step
     weighed = sum(block.weight for block in blocks)
     assert true <= weighed <= 4 * true
 
 
 def test_no_candidate_in_the_span() -> None:
-    mechanism = ExponentialQuantile(goal=HALF, epsilon=Fraction(1), prior=PRIOR, span=Span(7, 20))
-    window = column((8, 9)).fetch(Request(windows=(mechanism.near,))).windows[0]
-    assert mechanism.chances(window) == {None: 1}
+    mechanism = whole_cut(goal=HALF, epsilon=Fraction(1), prior=PRIOR, span=Span(7, 20))
+    window = window_of(mechanism, column((8, 9)))
+    assert chances(mechanism, window) == {None: 1}
     assert mechanism.draw(window, Bits()) is None
 
 
@@ -130,8 +130,8 @@ def test_control_a_sampler_without_rejection_is_caught() -> None:
         def accept(self, part: int, whole: int) -> bool:
             return part <= whole
 
-    mechanism = ExponentialQuantile(goal=HALF, epsilon=Fraction(1, 5), prior=PRIOR, depth=25)
-    window = column(range(40)).fetch(Request(windows=(mechanism.near,))).windows[0]
+    mechanism = whole_cut(goal=HALF, epsilon=Fraction(1, 5), prior=PRIOR, depth=25)
+    window = window_of(mechanism, column(range(40)))
     found: dict[Any, Fraction] = {}
     paths: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
     while paths:
@@ -141,7 +141,7 @@ def test_control_a_sampler_without_rejection_is_caught() -> None:
             found[outcome] = found.get(outcome, Fraction(0)) + chance
         except Choices.OpenError as stop:
             paths += [((*script, i), chance * each) for i, each in enumerate(stop.args[0]) if each]
-    assert found != mechanism.chances(window)
+    assert found != chances(mechanism, window)
 
 
 def test_mixtures_draw_what_they_weigh() -> None:

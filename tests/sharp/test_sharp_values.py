@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Bands, Listed, Mixture, Prior, anchored, around, between, universal
 from flexdp.sharp.ranks import Near, Request, Span, Tally
-from flexdp.sharp.rungs import _decade, _far, _roundest, fine_steps, ladder_rungs, single_rungs
+from flexdp.sharp.rungs import _decade, _far, _roundest, ladder_rungs, single_rungs
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
 
 doubles = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e38, max_value=1e38)
@@ -302,23 +301,19 @@ def test_the_roundest_number_of_an_interval(low: int, width: int) -> None:
 
 @pytest.mark.parametrize("side", [1, -1])
 @pytest.mark.parametrize("anchor", [1617, -37, 4_987_123])
-def test_round_rungs_are_there_several_times(anchor: int, side: int) -> None:
-    """The anchor, what a 1, 2 or 5 × 10^j of at least half its distance divides, and close integers; all others once.
-
-    An integer at a distance below 100 is there once for each of the 160 parts of a decade that end at it.
-    """
-    rungs = ladder_rungs(INTEGERS, anchor, side)
-    assert rungs.count(anchor) == 160 and rungs == tuple(sorted(rungs, reverse=side < 0))
-    mantissas = [*range(100, 200, 2), *range(200, 500, 5), *range(500, 1000, 10)]
-    parts = [m // 100 for m in mantissas] + [m // 10 for m in mantissas]
-    near = {distance: parts.count(distance) - 1 for distance in range(1, 100)}
-    assert sum(near.values()) == 2 * 160 - 99
-    for rung in single_rungs(INTEGERS, anchor, side)[1:-1]:
+def test_round_rungs_and_far_ones_have_halvings(anchor: int, side: int) -> None:
+    """The anchor 7, exceptionally round ones 1, and 1 more for each decade beyond the spread."""
+    rungs = ladder_rungs(INTEGERS, anchor, side, spread=4000)
+    assert rungs.values == single_rungs(INTEGERS, anchor, side) == tuple(sorted(rungs.values, reverse=side < 0))
+    assert rungs.halvings[0] == 7 and rungs.far[0] == 0
+    for rung, halvings, far in list(zip(*rungs, strict=True))[1:-1]:
         divisors = [m * 10**j for j in range(42) for m in (1, 2, 5) if rung % (m * 10**j) == 0]
-        times = 8 if 2 * max(divisors, default=0) >= abs(rung - anchor) else 1
-        assert rungs.count(rung) == times + near.get(abs(rung - anchor), 0), rung
-    ends = {(1617, 1): (2000, 5000), (1617, -1): (0, 1000, -2000), (-37, 1): (0, 1000), (-37, -1): (-50, -100)}
-    assert all(rungs.count(end) >= 8 for end in ends.get((anchor, side), ()))
+        round_one = not rung or 2 * max(divisors, default=0) >= abs(rung - anchor)
+        assert far == max(0, len(str(abs(rung - anchor))) - 4), rung
+        assert halvings == round_one + far, rung
+    assert set(ladder_rungs(INTEGERS, 0, side).far) == {0}, "nothing is known"
+    unknown = ladder_rungs(INTEGERS, 50, side)
+    assert dict(zip(unknown.values, unknown.far, strict=True))[unknown.values[-1]] in (34, 35)
 
 
 @given(st.integers(2, 38), st.integers(-(10**36), 10**36), st.sampled_from([INTEGERS, NUMBERS]), st.booleans())
@@ -327,12 +322,12 @@ def test_far_rungs_depend_on_the_sign_of_the_anchor_alone(k: int, place: int, sc
     grain = scale.ten(k) // 100
     start = (grain - 1 if edge else abs(place) % grain) * (1 if place > 0 else -1)
 
-    def plain(start: int) -> tuple[int, ...]:
-        return tuple(_decade(scale, k, start, start + 99 * grain, scale.limit, 3))
+    def plain(start: int) -> tuple[tuple[int, int], ...]:
+        return tuple(_decade(scale, k, start, start + 99 * grain, scale.limit))
 
-    assert _far(scale, k, start < 0, 1, 3) == plain(start)
-    assert _far(scale, k, start < 0, -1, 3) == tuple(-rung for rung in plain(start))
-    assert _far(scale, k, False, 1, 3) != plain(grain), "the control: an anchor that is too far"
+    assert _far(scale, k, start < 0, 1) == plain(start)
+    assert _far(scale, k, start < 0, -1) == tuple((-rung, halvings) for rung, halvings in plain(start))
+    assert _far(scale, k, False, 1) != plain(grain), "the control: an anchor that is too far"
 
 
 @given(
@@ -344,20 +339,10 @@ def test_single_rungs_are_those_of_the_ladder(
 ) -> None:
     anchor = scale.short(place // 10**power)
     ends = Span(None, None) if width is None else Span(anchor - width, anchor + width)
-    assert single_rungs(scale, anchor, side, ends) == tuple(dict.fromkeys(ladder_rungs(scale, anchor, side, ends)))
+    assert single_rungs(scale, anchor, side, ends) == ladder_rungs(scale, anchor, side, ends).values
 
 
 def test_bounds_end_the_ladder() -> None:
     assert single_rungs(INTEGERS, 5, 1, Span(0, 11)) == (5, 6, 7, 8, 9, 10)
     assert single_rungs(INTEGERS, 5, -1, Span(3, 11)) == (5, 4, 3)
     assert single_rungs(INTEGERS, 10, 1, Span(0, 11)) == (10,)
-
-
-@given(st.integers(-(10**6), 10**6), st.integers(1, 10**6), st.booleans())
-def test_fine_steps_are_few_and_in_order(start: int, width: int, up: bool) -> None:
-    end = start + width if up else start - width
-    steps = fine_steps(start, end)
-    assert steps[-1] == end and len(steps) <= 42
-    sign: Any = 1 if up else -1
-    assert all((b - a) * sign > 0 for a, b in pairwise((start, *steps)))
-    assert len(steps) >= min(width, 15)

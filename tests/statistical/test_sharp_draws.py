@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from _support.cuts import chances, whole_cut, window_of
 from scipy.stats import chi2
 
 from flexdp.mechanisms.program import enumerate_paths, run
@@ -17,12 +17,13 @@ from flexdp.noise.bits import Bits
 from flexdp.sharp.answers import ask
 from flexdp.sharp.column import Column
 from flexdp.sharp.goal import Goal
+from flexdp.sharp.halving import CutRules
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.prior import Listed, universal
-from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import Request, Span
+from flexdp.sharp.ranks import Request
 from flexdp.sharp.rules import Rules
-from flexdp.sharp.scale import INTEGERS, Scale
+from flexdp.sharp.rungs import Rungs
+from flexdp.sharp.scale import INTEGERS
 
 FALSE_ALARM = 1e-9
 DRAWS = 60_000
@@ -43,47 +44,26 @@ def misfit(seen: Counter[Any], law: dict[Any, float]) -> float:
 
 @pytest.mark.parametrize("fault", [None, "epsilon", "prior"])
 def test_exponential_draws(fault: str | None) -> None:
-    claimed = ExponentialQuantile(goal=Goal.quantile(Fraction(3, 4)), epsilon=Fraction(1, 2), prior=LIST)
+    claimed = whole_cut(goal=Goal.quantile(Fraction(3, 4)), epsilon=Fraction(1, 2), prior=LIST)
     drawn = claimed
     if fault == "epsilon":
-        drawn = ExponentialQuantile(goal=claimed.goal, epsilon=Fraction(3, 5), prior=LIST)
+        drawn = whole_cut(goal=claimed.goal, epsilon=Fraction(3, 5), prior=LIST)
     if fault == "prior":
-        drawn = ExponentialQuantile(
+        drawn = whole_cut(
             goal=claimed.goal,
             epsilon=claimed.epsilon,
             prior=Listed({**dict(zip(LIST.candidates, LIST.weights, strict=True)), 5: 5}),
         )
-    window = DATA.fetch(Request(windows=(claimed.near,))).windows[0]
-    law = {t: float(p) for t, p in claimed.chances(window).items()}
+    window = window_of(claimed, DATA)
+    law = {t: float(p) for t, p in chances(claimed, window).items()}
     bits = Bits()
-    p = misfit(Counter(drawn.sample(DATA, bits) for _ in range(DRAWS // 4)), law)
+    p = misfit(Counter(drawn.draw(window, bits) for _ in range(DRAWS // 4)), law)
     assert (p > FALSE_ALARM) is (fault is None)
 
 
-@pytest.mark.parametrize("side", [1, -1])
-@pytest.mark.parametrize("wanted", [2, 30, 45])
-@pytest.mark.parametrize("fault", [None, "no edge"])
-def test_exponential_draws_with_an_edge(side: int, wanted: int, fault: str | None) -> None:
-    """With more records beyond the edge than are wanted, about as many, and fewer."""
-    edge = 1 if side > 0 else 8
-    claimed = ExponentialQuantile(
-        goal=Goal.beyond(wanted, side),
-        epsilon=Fraction(1, 2),
-        prior=LIST,
-        span=Span(edge + 1, None) if side > 0 else Span(None, edge),
-        edge=edge,
-    )
-    drawn = claimed if fault is None else replace(claimed, edge=None)
-    window = DATA.fetch(Request(windows=(claimed.near,))).windows[0]
-    law = {t: float(p) for t, p in claimed.chances(window).items()}
-    bits = Bits()
-    p = misfit(Counter(drawn.draw(window, bits) for _ in range(DRAWS // 6)), law)
-    assert (p > FALSE_ALARM) is (fault is None or wanted == 2)  # there the edge is hardly ever drawn
-
-
 def test_exponential_draws_with_the_universal_prior() -> None:
-    mechanism = ExponentialQuantile(goal=Goal.quantile(Fraction(1, 2)), epsilon=Fraction(1), prior=universal(INTEGERS))
-    window = DATA.fetch(Request(windows=(mechanism.near,))).windows[0]
+    mechanism = whole_cut(goal=Goal.quantile(Fraction(1, 2)), epsilon=Fraction(1), prior=universal(INTEGERS))
+    window = window_of(mechanism, DATA)
     segments = mechanism.segments(window)
     weights = {}
     for t in range(-20, 60):
@@ -108,7 +88,7 @@ def test_ladder_draws(fault: str | None) -> None:
     claimed = Ladder(rungs=rungs, side=1, target=4, epsilon=Fraction(1, 2), threshold=Fraction(7, 10))
     reply = DATA.fetch(Request(cuts=claimed.cuts))
     beyond = claimed.beyond(reply.total, reply.before)
-    law = {place: float(p) for place, p in claimed.chances(beyond).items()}
+    law = {place: float(p) for place, p in chances(claimed, beyond).items()}
     drawn = Ladder(
         rungs=rungs,
         side=1,
@@ -122,15 +102,18 @@ def test_ladder_draws(fault: str | None) -> None:
     assert (p > FALSE_ALARM) is (fault is None)
 
 
-def _rungs(_: Scale, anchor: int, side: int, __: Span) -> tuple[int, ...]:
-    return (anchor, *(rung for rung in ((1, 2, 4, 9) if side > 0 else (2, 1, 0, -5)) if (rung - anchor) * side > 0))
+def _rungs(_: Any, anchor: int, side: int, __: Any, ___: int) -> Rungs:
+    further = (1, 2, 4, 9) if side > 0 else (2, 1, 0, -5)
+    values = (anchor, *(rung for rung in further if (rung - anchor) * side > 0))
+    return Rungs(values, (1,) * len(values), (0,) * len(values))
 
 
 TINY = Rules(
     few=1,
     few_for_mean=1,
     deep=1,
-    universal=lambda _: Listed({0: 3, 1: 5, 2: 1, 4: 2}),
+    far=Fraction(1, 20),  # type: ignore[arg-type]
+    tree=CutRules(prior=lambda *_: Listed({0: 3, 1: 5, 2: 1, 4: 2}), shares=2),
     around=lambda _, anchor, side: Listed({0: 1, 1: 2, 2: 2, anchor: 4, anchor + side: 3}),
     rungs=_rungs,
 )
@@ -145,7 +128,7 @@ def test_whole_chains_follow_their_enumerated_law(levels: list[str]) -> None:
 
     def published(value: Any) -> Any:
         size = sorted((0, value.records_about, 40))[1] // 10
-        return size, value.anchor, tuple(answer.value for answer in value.answers)
+        return size, value.helpers, tuple(answer.value for answer in value.answers)
 
     make: Callable[[], Any] = lambda: ask(asked, epsilon, INTEGERS, rules=TINY)  # noqa: E731
     law: dict[Any, float] = {}

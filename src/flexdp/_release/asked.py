@@ -7,28 +7,27 @@ and its targets to certificates, to JSON and to whoever checks a document.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 from flexdp._core.documents import UnfitError
 from flexdp._release.asking import AskedBudget, Wanted
-from flexdp.mechanisms.program import Draw, Program, run
+from flexdp.mechanisms.program import Draw, Program, replay, run
 from flexdp.noise.bits import Bits
-from flexdp.sharp.answers import Answered, ask
+from flexdp.sharp.answers import Answered, SharpAnswer, ask
 from flexdp.sharp.count import NoisyCount, TwoSums
+from flexdp.sharp.cut import Cut
 from flexdp.sharp.ladder import Ladder
 from flexdp.sharp.mean import Averaged, ask_mean, mean_between
-from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import EVERYTHING, Ranks, Reply, Request, Span
 from flexdp.sharp.rules import RULES, Rules
 from flexdp.sharp.scale import Scale
-from flexdp.sharp.tails import SharpAnswer
 
-__all__ = ["GAMMA", "Asked", "Column", "Outcomes", "Result", "answer", "rebuilt", "rehearsed"]
+__all__ = ["GAMMA", "Asked", "Column", "Outcomes", "Result", "answer", "level_steps", "rebuilt", "rehearsed"]
 
 GAMMA = Fraction(1, 20)  # the chance that a promise fails
 
@@ -248,15 +247,20 @@ def rehearsed(asked: Asked, result: Result) -> list[Draw]:
     seen = result.listed
     for part, epsilon in asked.parts.items():
         if part == "count":
-            drawn += _replayed(_counted(epsilon), Outcomes(records=result.count))[0]
+            drawn += replay(_counted(epsilon), Outcomes(records=result.count).of)[1]
             seen = result.count if seen is None else seen
             continue
         published = result.levels if part == "levels" else result.mean
         assert published is not None
-        outcomes = _outcomes(published)
-        drawn += _replayed(_programs(asked.column, part, asked.wanted.levels, epsilon, seen, asked.rules), outcomes)[0]
+        program = _programs(asked.column, part, asked.wanted.levels, epsilon, seen, asked.rules)
+        drawn += replay(program, _outcomes(published).of)[1]
         seen = published.records_about if seen is None else seen
     return drawn
+
+
+def level_steps(asked: Asked, result: Result) -> list[Draw]:
+    """Return the steps behind the answers at all levels, their number of records among them if they drew it."""
+    return [step for step in rehearsed(asked, result) if step.name.startswith("level ")]
 
 
 def rebuilt(
@@ -303,12 +307,11 @@ def rebuilt(
             seen = records_about if seen is None else seen
             continue
         outcomes = replace(levels if part == "levels" and levels else mean or Outcomes(), records=records_about)
-        value = _replayed(_programs(column, part, wanted.levels, epsilon, seen, rules), outcomes)[1]
-        if isinstance(value, Answered):
-            told = tuple(replace(each, value=outcomes.values[each.level]) for each in value.answers)
-            if any(one.value > other.value for one, other in pairwise(told)):
-                raise UnfitError("answers that are not in order", "answers")
-            value = replace(value, answers=told)
+        value, _ = replay(_programs(column, part, wanted.levels, epsilon, seen, rules), outcomes.of)
+        if isinstance(value, Answered) and outcomes.assumed is None:
+            told = {**{each.level: each.value for each in value.answers}, **dict(value.helpers)}
+            if told != outcomes.values:
+                raise UnfitError("answers that no run of the program has", "answers")
         found[part] = value
         seen = value.records_about if seen is None else seen
     return Result(**found)
@@ -321,11 +324,13 @@ class Outcomes:
     Parameters
     ----------
     records, anchor
-        The number of records and the anchor.
+        The number of records, and the anchor of a mean.
     values
-        Quantiles by level, in units.
+        Quantiles by level, in units, those among them that were not asked for.
     ends, sums
         The ends of a mean, in units, and its two sums.
+    assumed
+        Gives the quantiles instead of ``values``, for a plan.
     """
 
     records: int | None = None
@@ -333,49 +338,39 @@ class Outcomes:
     values: Mapping[Fraction, int] = field(default_factory=dict)
     ends: tuple[int, int] | None = None
     sums: tuple[int, int] | None = None
+    assumed: Callable[[Fraction], int] | None = None
 
     def of(self, step: Draw) -> Any:
         """Return the outcome of a step."""
-        if isinstance(step.mechanism, NoisyCount):
+        mechanism = step.mechanism
+        if isinstance(mechanism, NoisyCount):
             return self.records
-        if isinstance(step.mechanism, TwoSums):
+        if isinstance(mechanism, TwoSums):
             if self.sums is None:
                 raise UnfitError("no sums", "answers")
             return self.sums
-        if isinstance(step.mechanism, Ladder):
-            if self.ends is not None:
-                return step.mechanism.rungs.index(self.ends[step.mechanism.side > 0])
-            rungs = step.mechanism.rungs  # a refinement follows any rung but the anchor and those that are repeated
-            places = range(1, len(rungs) - 1)
-            return next((i for i in places if rungs[i - 1] != rungs[i] != rungs[i + 1]), len(rungs) - 1)
-        level = step.name.removeprefix("level ")
-        return self.anchor if step.name == "anchor" else self.values[Fraction(level)]
+        if isinstance(mechanism, Ladder) and self.ends is not None:
+            return mechanism.rungs.index(self.ends[mechanism.side > 0])
+        name, level = step.name.split()
+        if name == "anchor":
+            assert isinstance(mechanism, Cut)
+            if self.anchor is None:
+                raise UnfitError("no anchor", "answers")
+            return self.anchor * mechanism.shares
+        value = self.values[Fraction(level)] if self.assumed is None else self.assumed(Fraction(level))
+        if isinstance(mechanism, Cut):
+            return value * mechanism.shares
+        assert isinstance(mechanism, Ladder)
+        rungs, side = mechanism.rungs, mechanism.side
+        last = bisect_right(rungs, value * side, key=lambda rung: rung * side) - 1
+        if self.assumed is None and (last < 0 or rungs[last] != value):
+            return 0  # a value that is no rung is the cut beyond the rung that was drawn
+        return max(0, last)
 
 
 def _outcomes(published: Answered | Averaged) -> Outcomes:
     if isinstance(published, Answered):
-        values = {each.level: each.value for each in published.answers}
-        return Outcomes(records=published.records_about, anchor=published.anchor, values=values)
+        values = dict(published.helpers) | {each.level: each.value for each in published.answers}
+        return Outcomes(records=published.records_about, values=values)
     ends = None if published.low is None or published.high is None else (published.low, published.high)
     return Outcomes(records=published.records_about, anchor=published.anchor, ends=ends, sums=published.sums)
-
-
-def _replayed(program: Program[Any], outcomes: Outcomes) -> tuple[list[Draw], Any]:
-    drawn: list[Draw] = []
-    sent: Any = None
-    while True:
-        try:
-            step = program.send(sent)
-        except StopIteration as end:
-            return drawn, end.value
-        if isinstance(step, Request):
-            sent = Reply(
-                total=0,
-                before=[0] * len(step.cuts),
-                windows=[None] * len(step.windows),  # type: ignore[list-item]
-                tallies=[0] * len(step.tallies),
-            )
-        else:
-            assert isinstance(step.mechanism, ExponentialQuantile | Ladder | NoisyCount | TwoSums)
-            drawn.append(Draw(step.mechanism, None, step.name, step.stage, step.part))
-            sent = outcomes.of(step)

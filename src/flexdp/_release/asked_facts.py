@@ -151,8 +151,8 @@ class AskedFacts:
     def _of_quantiles(self, whole: Population) -> Iterator[tuple[tuple[str, Any] | None, Fact]]:
         if self.result.levels is None or self.result.levels.too_few:
             return
-        if self.result.levels.anchor is not None:
-            yield None, self._middle(whole, self.result.levels.anchor)
+        for level, value in self.result.levels.helpers:
+            yield None, Fact(quantity=quantile_of(level), population=whole, point=self._place(value), drawn=True)
         for each in self.result.levels.answers:
             quantity, place = quantile_of(each.level), self._place(each.value)
             yield ("level", each.level), Fact(quantity=quantity, population=whole, point=place, drawn=True)

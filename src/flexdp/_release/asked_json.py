@@ -26,7 +26,7 @@ from flexdp.sharp.scale import Scale
 
 __all__ = ["asked_in", "read_asked", "write_asked"]
 
-_RULES = 3  # the number of the public rules of flexdp.sharp.rules
+_RULES = 4  # the number of the public rules of flexdp.sharp.rules
 _LARGEST_COUNT = 2**63
 _LARGEST_SUM = 2**160
 _LONGEST = 100  # characters of a number
@@ -68,7 +68,7 @@ def _written(asked: Asked, result: Result) -> dict[str, Any]:
         out["records_epsilon"] = str(asked.count_epsilon)
     if result.levels is not None:
         promises = rank_promises(asked, result)
-        out["anchor"] = _text(scale, result.levels.anchor)
+        out["helpers"] = [{"level": str(q), "value": scale.text(value)} for q, value in result.levels.helpers]
         out["answers"] = [
             {
                 "level": str(each.level),
@@ -79,7 +79,6 @@ def _written(asked: Asked, result: Result) -> dict[str, Any]:
                 "gamma": str(promises[each.level].gamma),
                 "between": promises[each.level].between,
                 "beyond": promises[each.level].beyond,
-                "step": _text(scale, promises[each.level].step),
                 "reaches": _text(scale, promises[each.level].reaches),
                 "decades": promises[each.level].decades,
                 "decimals": promises[each.level].decimals,
@@ -185,9 +184,8 @@ def _is_count(number: Any) -> bool:
 
 
 def _levels(told: dict[str, Any], scale: Scale) -> Outcomes:
-    values = {_number(each["level"]): _units(scale, each["value"]) for each in told["answers"]}
-    anchor = None if told["anchor"] is None else _units(scale, told["anchor"])
-    return Outcomes(anchor=anchor, values=values)
+    cuts = [*told["helpers"], *told["answers"]]
+    return Outcomes(values={_number(each["level"]): _units(scale, each["value"]) for each in cuts})
 
 
 def _mean(told: dict[str, Any], column: Column) -> Outcomes:

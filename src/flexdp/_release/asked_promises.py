@@ -2,13 +2,13 @@
 
 With probability at least 19/20 all bounds of one group's quantiles hold together; the failure probability is shared:
 
-* an answer of the exponential mechanism has at most so many records strictly between it and the exact quantile. This
-  needs a candidate at the exact value, so it is promised for values of a named size and number of decimals;
-* an answer of the ladder has at most so many records beyond it, or beyond the rung below which it was refined;
+* a cut has at most so many records strictly between it and the exact quantile. This needs a candidate at the value that
+  each cut aims at, so it is promised for values of a named size and number of decimals. A cut that is off moves all
+  that are made on either side of it, each by the share by which it lies nearer;
+* an answer of a ladder has at most so many records beyond it;
 * a highest or lowest value, by a probability of its own of 19/20, does lie beyond a named value.
 
-Answers are sorted after they are drawn. If answers j with ranks R_j are off by at most r_j each, then after sorting all
-are off by at most the largest r_j; ladders that are sorted below an answer, or lift it, are allowed for.
+Cuts are in order as they are drawn. Ladders of one side may cross, and are sorted.
 
 The probability is that of publishing no bound that is false: a bound that is not stated counts as kept.
 """
@@ -16,18 +16,29 @@ The probability is that of publishing no bound that is false: a bound that is no
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flexdp._release.asked import GAMMA, Asked, Result
-from flexdp.noise.exponential import decay
+from flexdp._release.asked import GAMMA, Asked, Result, level_steps
+from flexdp.sharp.answers import SharpAnswer, divide
+from flexdp.sharp.cut import Cut
 from flexdp.sharp.exponentials import log_above
-from flexdp.sharp.goal import Goal
-from flexdp.sharp.mean import Averaged
+from flexdp.sharp.halving import every_node
+from flexdp.sharp.ladder import Ladder
+from flexdp.sharp.mean import Averaged, end_of_mean
 from flexdp.sharp.prior import universal
-from flexdp.sharp.promise import count_error, ladder_overshoot, ladder_records, least_weight, rank_error
-from flexdp.sharp.tails import SharpAnswer
+from flexdp.sharp.promise import (
+    CutError,
+    count_error,
+    cut_error,
+    ladder_overshoot,
+    least_weight,
+    plain_rungs,
+    rung_records,
+    weighted_error,
+)
 
 __all__ = [
     "GAMMA",
@@ -40,7 +51,7 @@ __all__ = [
 ]
 
 _HALF = Fraction(1, 2)
-_DIGITS = 15  # an anchor is rounded to so many
+_MOST_DECADES = 38
 _MOST_RUNGS = 400
 _LEAST_DECIMALS = 2
 _ENDS_SHARE = Fraction(3, 10)
@@ -57,9 +68,7 @@ class RankPromise:
     between
         Most records strictly between the answer and the exact quantile.
     beyond
-        Most records above the answer, or below it in a lower tail; or beyond ``step``, where that is given.
-    step
-        The rung, in units, at or just beyond the answer, where the answer was refined below it.
+        Most records above the answer, or below it in a lower tail.
     reaches
         A value, in units of the column's scale, that the highest or lowest record lies strictly beyond; this bound
         fails with a probability of at most ``gamma`` of its own.
@@ -70,7 +79,6 @@ class RankPromise:
     gamma: Fraction = GAMMA
     between: int | None = None
     beyond: int | None = None
-    step: int | None = None
     reaches: int | None = None
     decades: int | None = None
     decimals: int | None = None
@@ -128,184 +136,126 @@ class _Promises:
     def __init__(self, asked: Asked, result: Result) -> None:
         assert result.levels is not None
         self.asked, self.answered = asked, result.levels
-        self.answers = result.levels.answers
-        self.scale, self.whole = asked.column.scale, asked.parts["levels"]
-        seen = result.levels.records_about
-        self.seen = seen
+        self.answers, self.scale, rules = result.levels.answers, asked.column.scale, asked.rules
+        steps = [(Fraction(step.name.split()[1]), step.mechanism) for step in level_steps(asked, result)]
+        self.cuts = {level: step for level, step in steps if isinstance(step, Cut)}
+        self.ladders = {level: step for level, step in steps if isinstance(step, Ladder)}
+        seen, whole = result.levels.records_about, asked.parts["levels"]
         if asked.budget.listing is not None:  # the group has as many records as were left of it, or up to D more
-            self.count_off, self.least = asked.budget.listing.noise.max_drop, seen
+            most, left = seen + asked.budget.listing.noise.max_drop, whole
         else:
             share = asked.count_epsilon
             assert share is not None
-            self.count_off = count_error(share, GAMMA / 8)
-            self.least = max(0, seen - self.count_off)  # records, except with probability γ/8
-        self.each = GAMMA * Fraction(3, 4) / len(self.answers)  # and γ/8 for finer steps
+            most = max(0, seen) + count_error(share, GAMMA / 8)  # except with probability γ/8
+            left = whole if "count" in asked.parts else whole * (1 - rules.count_share)
+        self.division = divide(asked.wanted.levels, seen, left, whole, rules)
+        self.each = GAMMA * Fraction(7, 8) / len(self.answers)
         self.decimals = 0 if self.scale.integral else _LEAST_DECIMALS
         self.decades = asked.column.decades
-        for answer in self.answers:
-            if answer.value:
-                decade = self.scale.decade(answer.value)
+        for level, value in self._values.items():
+            if value:
+                decade = self.scale.decade(value)
                 self.decades = max(self.decades, decade + 1)
-                if answer.way == "exponential" and not self.scale.integral:
+                if level in self.cuts and not self.scale.integral:
                     self.decimals = max(self.decimals, _LEAST_DECIMALS - decade)  # at least three digits
-        self.prior = universal(self.scale)
-        self.weight = least_weight(self.scale, self.prior, self.decades, self.decimals) if self.decades <= 38 else 0
+        self.most = most
+
+    @property
+    def _values(self) -> dict[Fraction, int]:
+        """Everything that was cut or climbed to."""
+        return dict(self.answered.helpers) | {each.level: each.value for each in self.answers}
 
     def all(self) -> dict[Fraction, RankPromise]:
         """All promises."""
-        own = {answer.level: self._between(answer) for answer in self.answers if answer.way == "exponential"}
+        errors = self._errors()
         found = {}
         for answer in self.answers:
-            if answer.way == "exponential":
-                bounds = [own[other.level] for other in self.answers if other.level in own and self._mix(answer, other)]
-                known = [bound for bound in bounds if bound is not None]
-                if len(known) < len(bounds):
-                    found[answer.level] = RankPromise()
-                else:
-                    between = max(*known, *self._moved(answer), 0)
-                    found[answer.level] = RankPromise(between=between, decades=self.decades, decimals=self.decimals)
+            if answer.way == "cut":
+                found[answer.level] = RankPromise()
+                if errors is not None:
+                    off = math.floor(weighted_error(self._weights(answer.level, errors), self.each))
+                    found[answer.level] = RankPromise(between=off, decades=self.decades, decimals=self.decimals)
             else:
-                further = [other for other in self._ladders(_side(answer)) if _tail(other) <= _tail(answer)]
-                beyond = max(self._beyond(other) for other in further)
                 reaches = self._reaches(answer) if answer.level in (0, 1) else None
-                found[answer.level] = RankPromise(beyond=beyond, step=self._step(answer), reaches=reaches)
+                found[answer.level] = RankPromise(beyond=self._beyond(answer), reaches=reaches)
         return found
 
-    def _between(self, answer: SharpAnswer) -> int | None:
-        """Records between one answer, before sorting, and the exact quantile."""
-        single = len(self.answers) == 1
-        if not self._short and any(each.target is not None for each in self.answers):
-            return None  # the anchor is rounded past records with more digits, and lower tails may reach it
-        if answer.target is None:
-            mixed = single and not Fraction(1, 4) <= answer.level <= Fraction(3, 4)  # half of the prior is anchored
-            goal, gamma = Goal.quantile(answer.level), self.each / (2 if mixed else 1)
-            off = rank_error(goal, answer.epsilon, self.prior, self.weight, gamma)
-            return None if off is None else math.floor(off)
-        goal = Goal.beyond(answer.target, _side(answer))
-        off = rank_error(goal, answer.epsilon, self.prior, self.weight, self.each / 4)
-        if off is None or not self._anchor_holds(answer):
+    def _errors(self) -> dict[Fraction, CutError] | None:
+        """How far each cut may be from the rank that it aims at; None where that cannot be told."""
+        if self.decades > _MOST_DECADES:
             return None
-        return math.floor(off) + math.ceil(_tail(answer) * self.count_off)
+        prior = universal(self.scale)
+        weight = least_weight(self.scale, prior, self.decades, self.decimals)
+        errors = {level: cut_error(cut, prior, weight, self.most) for level, cut in self.cuts.items()}
+        known = {level: error for level, error in errors.items() if error is not None}
+        beyond = sum((error.beyond_table for error in known.values()), Fraction(0))
+        return known if len(known) == len(errors) and beyond <= GAMMA / 1000 else None
 
-    @property
-    def _short(self) -> bool:
-        """True if no record with the named digits lies between a value and the anchor that it is rounded to."""
-        return self.scale.integral or self.decimals + self.decades <= _DIGITS
+    def _weights(self, level: Fraction, errors: Mapping[Fraction, CutError]) -> list[tuple[Fraction, CutError]]:
+        """What a level's rank depends on: its own cut, and those that end its node, as far as it lies from the others.
 
-    def _anchor_holds(self, answer: SharpAnswer) -> bool:
-        """True if the anchor lies on the near side of the exact quantile, except with half of the answer's share."""
-        inner = [each for each in self.answers if each.target is None]
-        anchors = [(each.level, each.epsilon) for each in inner]
-        if not anchors:
-            anchors = [(_HALF, self.whole * self.asked.rules.anchor_share(self.seen, self.whole))]
-        failing = Fraction(0)
-        for level, epsilon in anchors:
-            goal = Goal.quantile(level)
-            table = decay(epsilon, goal.sensitivity)
-            loss = math.floor(goal.units * abs(answer.level - level) * self.least) - 1
-            if loss < 0 or not self.weight:
-                return False
-            failing += Fraction(self.prior.total * table.weight(loss), self.weight * table.weight(0))
-        return failing <= self.each / 2
+        With ends off by a and b, a level that lies the share r of the way is off by (1 − r)·a + r·b before it is cut.
+        """
+        if self.division.single is not None:
+            return [(Fraction(1), errors[level])]
+        moved: dict[Fraction, dict[Fraction, Fraction]] = {Fraction(0): {}, Fraction(1): {}}
+        for _, node in every_node(self.division.cut):
+            share, own = node.share(node.level), {node.level: Fraction(1)}
+            for end, part in ((node.start, 1 - share), (node.end, share)):
+                for cut, weight in moved[end].items():
+                    own[cut] = own.get(cut, Fraction(0)) + part * weight
+            moved[node.level] = own
+        return [(weight, errors[cut]) for cut, weight in moved[level].items() if cut in errors]
 
-    def _mix(self, answer: SharpAnswer, other: SharpAnswer) -> bool:
-        """True if sorting may have put another answer in the place of this one."""
-        if answer.target is not None:  # a tail is sorted with its own side, and lifted by what is below it
-            return other.target is None or _side(other) == _side(answer)
-        return other.target is None or (answer.level < self._anchor_level and _side(other) < 0)
-
-    @property
-    def _anchor_level(self) -> Fraction:
-        inner = [each.level for each in self.answers if each.target is None]
-        return min(inner, key=lambda level: abs(level - _HALF), default=_HALF)
-
-    def _moved(self, answer: SharpAnswer) -> list[int]:
-        """Records by which ladders that were sorted past an answer may have moved it."""
-        rank, side = math.floor(_tail(answer) * self.least), _side(answer)
-        if answer.target is not None:
-            return [self._refined_beyond(other) - rank for other in self._ladders(side)]
-        if answer.level >= self._anchor_level:
-            return [0]
-        return [
-            0,
-            *(self._refined_beyond(other) - math.floor(answer.level * self.least) for other in self._ladders(-1)),
-        ]
-
-    def _ladders(self, side: int) -> list[SharpAnswer]:
+    def _climbs(self, side: int) -> list[SharpAnswer]:
         return [each for each in self.answers if each.way == "ladder" and _side(each) == side]
 
-    @property
-    def _refined(self) -> bool:
-        return self.seen * self.whole >= self.asked.rules.many
+    def _outermost(self, side: int) -> int:
+        """The outermost cut of a side, to which an answer of a ladder was moved if it lay before it."""
+        tree = [self._values[level] for level in self.division.cut]
+        return max(tree) if side > 0 else min(tree)
 
-    def _coarse(self, answer: SharpAnswer) -> Fraction:
-        return answer.epsilon * (1 - self.asked.rules.refine_share) if self._refined else answer.epsilon
-
-    def _rungs(self, side: int) -> tuple[int, ...]:
-        assert self.answered.anchor is not None
-        return self.asked.rules.rungs(self.scale, self.answered.anchor, side, self.asked.column.ends)
-
-    def _rates(self, answer: SharpAnswer) -> tuple[Fraction, Fraction]:
-        """What the ladder of an answer spends on its threshold and on its rungs."""
-        threshold = self.asked.rules.end_threshold if answer.level in (0, 1) else _HALF
-        return self._coarse(answer) * threshold, self._coarse(answer) * (1 - threshold)
+    def _places(self, answer: SharpAnswer, ladder: Ladder) -> range:
+        """The places of all rungs that may have led to an answer."""
+        side = ladder.side
+        last = bisect_right(ladder.rungs, answer.value * side, key=lambda rung: rung * side)
+        return range(0 if answer.value == self._outermost(side) else last - 1, last)
 
     def _beyond(self, answer: SharpAnswer) -> int:
-        """Records beyond the rung of one ladder's answer, before sorting."""
-        assert answer.target is not None
-        rungs = len(self._rungs(_side(answer)))
-        return max(0, ladder_records(self._rates(answer)[1], answer.target, rungs, self.each))
-
-    def _refined_beyond(self, answer: SharpAnswer) -> int:
-        """Records beyond one ladder's answer itself, before sorting; a finer step below the rung may have more."""
-        bound, fine = self._beyond(answer), answer.epsilon * self.asked.rules.refine_share
-        share = GAMMA / 8 / sum(each.way == "ladder" for each in self.answers)
-        return max(bound, ladder_records(fine / 2, answer.target or 0, 40, share)) if self._refined else bound
-
-    def _step(self, answer: SharpAnswer) -> int | None:
-        """The rung at or beyond a refined answer, where it is another value."""
-        if not self._refined:
-            return None
-        side = _side(answer)
-        rung = next((rung for rung in self._rungs(side) if rung * side >= answer.value * side), answer.value)
-        return None if rung == answer.value else rung
+        """Most records beyond a ladder's answer. Those of a side are sorted: any further out may have led to it."""
+        side, found = _side(answer), 0
+        climbs = self._climbs(side)
+        for other in climbs:
+            if _tail(other) <= _tail(answer):
+                ladder = self.ladders[other.level]
+                allowed = rung_records(ladder, self.scale, self.each)
+                found = max(found, *(allowed[place] for each in climbs for place in self._places(each, ladder)))
+        return found
 
     def _reaches(self, answer: SharpAnswer) -> int | None:
         """The rung that some record lies strictly beyond, except with probability γ; None where none is proven."""
         side = _side(answer)
-        others = [each for each in self.answers if each is not answer]
-        if any(each.value == answer.value for each in others):
-            return None  # a running maximum may have lifted it
-        rungs = self._rungs(side)
-        tails = [each for each in others if each.target is not None and _side(each) == side]
-        drawn = [each for each in tails if each.way == "exponential"]
-        if any(self._on_ladder(each, rungs) for each in drawn):
-            return None  # sorting may have exchanged them
-        if any(each.value == other.value for each in drawn for other in self.answers if other.target is None):
-            return None  # sorting may have exchanged them before a running maximum lifted one
-        place = next((i for i, rung in enumerate(rungs) if rung * side >= answer.value * side), None)
-        if place is None:
-            return None
-        ladders = self._ladders(side)
+        climbs = self._climbs(side)
+        if answer.value == self._outermost(side) or any(
+            each.value == answer.value for each in climbs if each is not answer
+        ):
+            return None  # it may have been moved
+        ladders = [self.ladders[each.level] for each in climbs]
         low, high = 0, _MOST_RUNGS + 1
         while high - low > 1:
             middle = (low + high) // 2
-            failing = sum(ladder_overshoot(self._rates(each), each.target or 0, middle) for each in ladders)
+            failing = sum(ladder_overshoot(ladder.rates, ladder.target, middle) for ladder in ladders)
             low, high = (low, middle) if failing <= GAMMA else (middle, high)
-        if high > _MOST_RUNGS or place < high:
+        own = self.ladders[answer.level]
+        place, passed = self._places(answer, own)[-1], 0
+        while passed < high and place > 0:  # so many plain rungs, or fewer that stop a climb more readily
+            place -= 1
+            passed += min(plain_rungs(ladder, place) for ladder in ladders)
+        if high > _MOST_RUNGS or passed < high:
             return None
         last = self.asked.column.public[side > 0]
-        nowhere = last is not None and rungs[place - high] * side >= last * side
-        return None if nowhere else rungs[place - high]  # no record lies beyond a public end
-
-    def _on_ladder(self, answer: SharpAnswer, rungs: Sequence[int]) -> bool:
-        """True if a ladder could have given this value."""
-        side = _side(answer)
-        place = next((i for i, rung in enumerate(rungs) if rung * side >= answer.value * side), None)
-        if place is None:
-            return False
-        fine = self.asked.rules.steps(rungs[place - 1], rungs[place]) if self._refined and place else ()
-        return answer.value in (rungs[place], *fine)
+        nowhere = last is not None and own.rungs[place] * side >= last * side
+        return None if nowhere else own.rungs[place]  # no record lies beyond a public end
 
 
 def _side(answer: SharpAnswer) -> int:
@@ -367,9 +317,12 @@ def mean_promise(asked: Asked, averaged: Averaged) -> MeanPromise | None:
     outside = None
     if found:
         ends = averaged.epsilon * _ENDS_SHARE / (1 - _ENDS_SHARE)
-        assert averaged.anchor is not None
-        rungs = max(len(set(asked.rules.rungs(scale, averaged.anchor, side, asked.column.ends))) for side in (-1, 1))
-        outside = ladder_records(ends * (1 - asked.rules.mean_threshold), 0, rungs, GAMMA / 4)
+        assert averaged.anchor is not None and averaged.high is not None
+        outside = 0
+        for side, end in ((-1, averaged.low), (1, averaged.high)):
+            rungs = asked.rules.rungs(scale, averaged.anchor, side, asked.column.ends, 0)
+            allowed = rung_records(end_of_mean(side, rungs, ends, asked.rules), scale, GAMMA / 4)
+            outside = max(outside, allowed[rungs.values.index(end)])
     mean = (high - low) * z / averaged.records + rounded
     return MeanPromise(gamma=GAMMA, mean=mean if asked.has_mean(averaged) else None, total=total, outside=outside)
 

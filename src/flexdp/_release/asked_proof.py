@@ -19,8 +19,8 @@ from flexdp._release.spec import Spec
 from flexdp.mechanisms.program import Draw, spent
 from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.count import TwoSums
+from flexdp.sharp.cut import Cut
 from flexdp.sharp.ladder import Ladder
-from flexdp.sharp.quantile import ExponentialQuantile
 
 __all__ = [
     "answer_columns",
@@ -129,11 +129,11 @@ def asked_proof(spec: Spec, asked: Asked) -> tuple[str, ...]:
         each = _each(asked)
         whole = number_text(asked.budget.of_each)
         lines.append(
-            f"Asked answers{_of_group(spec, group)}: {told}. Steps on disjoint records, above and below the anchor, "
-            f"run in parallel; together they spend ε = {number_text(own)} of {whole}{each}."
+            f"Asked answers{_of_group(spec, group)}: {told}. Steps on disjoint records, the cuts of one depth and "
+            f"the ladders of both sides, run in parallel; together they spend ε = {number_text(own)} of {whole}{each}."
         )
         for step in steps:
-            if isinstance(step.mechanism, ExponentialQuantile):
+            if isinstance(step.mechanism, Cut):
                 table = step.mechanism.table
                 tables[table.epsilon, table.sensitivity] = table
     if len(asked.results) > 1:
@@ -154,7 +154,7 @@ def _of_group(spec: Spec, group: tuple[Any, ...]) -> str:
 
 def _step(step: Draw) -> str:
     kind = "two-sided geometric noise"
-    if isinstance(step.mechanism, ExponentialQuantile):
+    if isinstance(step.mechanism, Cut):
         kind = "exponential mechanism"
     elif isinstance(step.mechanism, Ladder):
         kind = f"ladder {'up' if step.mechanism.side > 0 else 'down'} to {step.mechanism.target} beyond"

@@ -198,7 +198,7 @@ class Telling:
         reading, units = self.known.sure(level), self._units(fact.point)
         promise = replace(self.known.promises[level], reaches=self.known.reaches(level))
         inward = units < found.value if level > _HALF else units > found.value
-        if inward and 0 < level < 1 and promise.step is None:
+        if inward and 0 < level < 1:
             promise = replace(promise, beyond=None)  # it bounded the records beyond another value
         shown, named = self._shown(level, units, promise)
         beyond = self.known.is_beyond_calendar(found.value)
@@ -359,8 +359,7 @@ class Telling:
         if promise.beyond is None:
             return []
         upper = _is_upper(statistic)
-        limit = self.value(named if promise.step is None else promise.step)
-        claims = [self._sure_of(Beyond(limit, above=upper), 0, promise.beyond)]
+        claims = [self._sure_of(Beyond(self.value(named), above=upper), 0, promise.beyond)]
         if promise.reaches is not None:
             ends = (self.value(promise.reaches), None) if upper else (None, self.value(promise.reaches))
             claims.append(self._sure_of(statistic, *ends, strict=True))
@@ -379,9 +378,8 @@ class Telling:
             return "No bound on its rank is stated."
         upper = _is_upper(statistic)
         side = {True: ("before", "after"), False: ("below", "above")}[timed][upper]
-        limit = "it" if promise.step is None else value_words(self.value(promise.step))
         verb = "is" if promise.beyond == 1 else "are"
-        told = f"{SURE} at most {counted(spec, promise.beyond)} {verb} {side} {limit}"
+        told = f"{SURE} at most {counted(spec, promise.beyond)} {verb} {side} it"
         if promise.reaches is None:
             return f"{told}."
         word = self.words.subject(statistic)
@@ -398,11 +396,13 @@ class Telling:
 
     @property
     def _where(self) -> str:
-        """Where values must be as a condition says: sorting mixes answers, and an anchor may be a median of its own."""
-        assert self.result.levels is not None
-        drawn = [each for each in self.result.levels.answers if each.way == "exponential"]
-        where = "there" if len(drawn) == 1 else "near all asked levels"
-        return where if any(each.target is None for each in drawn) else f"{where} and near the median"
+        """Where values must be as a condition says: a cut moves with those before it."""
+        levels = self.result.levels
+        assert levels is not None
+        drawn = [each for each in levels.answers if each.way == "cut"]
+        if len(drawn) == 1 and not levels.helpers:
+            return "there"
+        return "near all asked levels" if not levels.helpers or len(levels.answers) == 1 else "near all levels"
 
     def _difference(self, word: str, statistic: Statistic) -> Answer:
         facts = [self.known.drawn(level) for level in _ends(word)]

@@ -2,7 +2,7 @@
 
 All quantiles are answered by one program out of one part of the budget, the mean and the sum by another, the count by
 a third. A part's share is its number of units: one for the count, one for mean and sum together, and for the quantiles
-as many as their program divides its budget by, since the two tails run in parallel.
+as many as their tree is deep, and one for both ends, which run in parallel.
 
 Groups that are not known are listed first, by their numbers of records, dropped with a quarter of ε and all of δ.
 """
@@ -24,6 +24,7 @@ from flexdp.guarantees import AddRemove, Privacy
 from flexdp.noise.exponential import LARGEST_DECAY, Decay
 from flexdp.sharp.answers import deepest_table
 from flexdp.sharp.automatic import DroppedBars
+from flexdp.sharp.halving import tree_depth
 from flexdp.sharp.ranks import Span
 from flexdp.sharp.rules import RULES
 from flexdp.sharp.scale import INTEGERS, NUMBERS, Scale
@@ -56,7 +57,6 @@ _LEVELS: dict[str, tuple[Fraction, ...]] = {
 _STATISTICS = (*_WORDS, Quantile)
 _OF_BOOLEANS = ("mean", "sum", "count")  # of 1 for true and 0 for false
 _MOST = 50  # levels in one release
-_INNER = (Fraction(1, 20), Fraction(19, 20))
 _LISTING = (Fraction(1, 4), Fraction(3, 4))  # shares of ε: of the list of groups, and of the answers
 _EXAMPLE = ("For example, ", P("ask", ["max", "q0.99", "median"]), ".")
 
@@ -198,10 +198,9 @@ class Wanted:
     @property
     def units(self) -> dict[str, int]:
         """Units of the budget by part, in the order in which they run."""
-        inner = sum(_INNER[0] < level < _INNER[1] for level in self.levels)
-        upper = sum(level >= _INNER[1] for level in self.levels)
-        lower = sum(level <= _INNER[0] for level in self.levels)
-        each = {"count": int(self.counts), "levels": inner + max(upper, lower), "mean": int(self.sums)}
+        inner = sum(0 < level < 1 for level in self.levels)
+        quantiles = tree_depth(inner) + int(inner < len(self.levels))
+        each = {"count": int(self.counts), "levels": quantiles, "mean": int(self.sums)}
         return {part: units for part, units in each.items() if units}
 
 

@@ -30,7 +30,7 @@ from flexdp.guarantees import Privacy
 from flexdp.mechanisms.program import Draw, spent
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.exponential import Decay
-from flexdp.sharp.quantile import ExponentialQuantile
+from flexdp.sharp.cut import Cut
 from flexdp.version import __version__
 
 __all__ = ["Spent", "Told", "checked", "spent_by", "wrong_words"]
@@ -181,7 +181,7 @@ def _tables(rebuilt: Rebuilt) -> list[Decay]:
         found[release.auto.shares.per_level, 1] = Decay(release.auto.shares.per_level, 1)
     for own in rebuilt.steps:
         for step in own:
-            if isinstance(step.mechanism, ExponentialQuantile):
+            if isinstance(step.mechanism, Cut):
                 found[step.mechanism.table.epsilon, step.mechanism.table.sensitivity] = step.mechanism.table
     return list(found.values())
 

@@ -21,13 +21,13 @@ from flexdp.mechanisms import Dropping
 from flexdp.noise.drop import DropNoise
 from flexdp.sharp.automatic import DroppedBars
 from flexdp.sharp.count import NoisyCount, TwoSums
+from flexdp.sharp.cut import Cut
 from flexdp.sharp.ladder import Ladder
-from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import Window
 
 __all__ = ["Apart", "Loss", "Place", "Step", "Watch", "same_step", "step_loss", "watched"]
 
-_DRAWN = (NoisyCount, TwoSums, Ladder, ExponentialQuantile)
+_DRAWN = (NoisyCount, TwoSums, Ladder, Cut)
 Place = tuple[Hashable, int]  # the group whose steps these are, and the number of the step
 
 
@@ -229,7 +229,7 @@ def step_loss(mechanism: Any, one: Any, other: Any, most: int = 1, tables: Seque
         return _dropped(mechanism, one, other, tables)
     if isinstance(mechanism, DroppedBars):
         return _listed(mechanism, one, other, most, tables)
-    if isinstance(mechanism, ExponentialQuantile):
+    if isinstance(mechanism, Cut):
         return _chosen(mechanism, one, other, most)
     if isinstance(mechanism, NoisyCount):
         moved, whole, what = abs(one - other), mechanism.sensitivity, "count"
@@ -329,7 +329,7 @@ def _stick(weights: tuple[int, ...], bits: int, low: int, high: int, epsilon: Fr
     return max(excess) / (1 << bits)
 
 
-def _chosen(mechanism: ExponentialQuantile, one: Window, other: Window, most: int) -> Loss:
+def _chosen(mechanism: Cut, one: Window, other: Window, most: int) -> Loss:
     """All candidates of an exponential mechanism, by its integer weights."""
     (pair,) = mechanism.law(one).beside(mechanism.law(other))
     worst = Fraction(1)

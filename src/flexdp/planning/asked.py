@@ -169,7 +169,7 @@ class AskedAnswers(Design):
         largest, anchor, mean = high, scale.short((low + high) // 2), Outcomes()
         if self.asked.sums:
             if ends.low is None:
-                down, up = (RULES.rungs(scale, anchor, side, ends) for side in (-1, 1))
+                down, up = (RULES.rungs(scale, anchor, side, ends, 0).values for side in (-1, 1))
                 low = next((rung for rung in down if rung <= low), down[-1])
                 high = next((rung for rung in up if rung >= max(high, low + 1)), up[-1])
             mean = Outcomes(anchor=anchor, ends=(low, high), sums=(steps_between(low, high).cells * records // 2,) * 2)
@@ -179,7 +179,7 @@ class AskedAnswers(Design):
             budget.parts(self.asked),
             self._column,
             records_about=records if listed is None or self.asked.counts else None,
-            levels=Outcomes(anchor=anchor, values=dict.fromkeys(self.asked.levels, largest)),
+            levels=Outcomes(assumed=lambda level: round(largest * (1 + level) / 2)),
             mean=mean,
             listed=listed,
         )

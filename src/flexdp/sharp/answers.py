@@ -1,43 +1,66 @@
 """Quantiles and extremes of one column from one budget, as a program of private steps.
 
-First the number of records n̂; then an anchor in the middle; then every asked level, by the exponential mechanism
-where enough records lie beyond it and by the ladder where not. Shares depend on n̂ alone and add up to ε on every path.
+First the number of records n̂, which decides on everything that follows; then all levels that have enough records
+beyond them, from one tree of cuts; then the others, by ladders that climb from the outermost cuts, both sides in
+parallel:
 
-At most three requests are made: the number of records with the windows of the inner levels, the ladders and windows
-of the tails, and the refinements of ladders.
+    asked     0        ¼        ½        ¾     .99      1        n̂ = 10 000, ε = 1
+    tree               ●────────●────────●──────●                 3 levels of cuts
+    ladders   ◀────────┘                        └──────▶          1 level, each uses the records of its side alone
+
+A single level is what it always was: cut once, where it lies in the middle; else a small share finds an anchor, from
+which it is cut or climbed to.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
 
 from flexdp.mechanisms.program import Draw, Program
 from flexdp.noise.exponential import Decay, check_depth
 from flexdp.sharp.count import NoisyCount
 from flexdp.sharp.goal import Goal
-from flexdp.sharp.quantile import ExponentialQuantile
-from flexdp.sharp.ranks import EVERYTHING, Near, Reply, Request, Span
+from flexdp.sharp.halving import every_node, halve, tree_depth
+from flexdp.sharp.ladder import Ladder, outermost
+from flexdp.sharp.ranks import EVERYTHING, Reply, Request, Span
 from flexdp.sharp.rules import RULES, Rules
+from flexdp.sharp.rungs import Rungs
 from flexdp.sharp.scale import Scale
-from flexdp.sharp.tails import Climb, Deep, SharpAnswer, answer_tails, likely_tails
 
-__all__ = [
-    "Answered",
-    "SharpAnswer",
-    "ask",
-    "ask_one",
-    "ask_several",
-    "deepest_table",
-    "find_anchor",
-    "widest_anchor",
-]
+__all__ = ["Answered", "Division", "SharpAnswer", "ask", "climb", "count_records", "deepest_table", "divide"]
 
 _HALF = Fraction(1, 2)
-_INNER = (Fraction(1, 20), Fraction(19, 20))
 _MIDDLE = (Fraction(1, 4), Fraction(3, 4))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharpAnswer:
+    """One published answer.
+
+    Parameters
+    ----------
+    level : Fraction
+        0 for the minimum, 1 for the maximum.
+    value : int
+        In units.
+    way : str
+        ``"cut"`` or ``"ladder"``.
+    epsilon : Fraction
+        What its own step cost.
+    target : int or None
+        Of a ladder, the public number of records that were to lie beyond it.
+    """
+
+    level: Fraction
+    value: int
+    way: str
+    epsilon: Fraction
+    target: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +75,8 @@ class Answered:
         The budget.
     records_about : int
         n̂.
-    anchor : int or None
-        In units; None where none was needed.
+    helpers : tuple of pair
+        Levels that were cut without having been asked for, with their values in units.
     answers : tuple of SharpAnswer
         In order of level, and ascending; empty if there are too few records.
     """
@@ -61,7 +84,7 @@ class Answered:
     scale: Scale
     epsilon: Fraction
     records_about: int
-    anchor: int | None = None
+    helpers: tuple[tuple[Fraction, int], ...] = ()
     answers: tuple[SharpAnswer, ...] = ()
 
     @property
@@ -72,6 +95,92 @@ class Answered:
     def value(self, level: Fraction) -> Fraction:
         """Return the answer at a level that was asked for."""
         return next(self.scale.value(answer.value) for answer in self.answers if answer.level == level)
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """What a number of records leads to: which levels are cut, which are climbed to, and ε of each step.
+
+    Parameters
+    ----------
+    cut : tuple of Fraction
+        Levels of the tree, helpers among them.
+    epsilons : tuple of Fraction
+        ε of each level of the tree.
+    climbed : tuple of Fraction
+        Levels of the ladders.
+    each : Fraction
+        ε of each ladder; 0 without any.
+    single : tuple of (Fraction, Fraction), optional
+        A single tail's level that is cut around the anchor that the tree finds, and its ε.
+    """
+
+    cut: tuple[Fraction, ...]
+    epsilons: tuple[Fraction, ...]
+    climbed: tuple[Fraction, ...] = ()
+    each: Fraction = Fraction(0)
+    single: tuple[Fraction, Fraction] | None = None
+
+
+def divide(levels: Sequence[Fraction], records: int, left: Fraction, whole: Fraction, rules: Rules = RULES) -> Division:
+    """Divide what is left of a budget between cuts and ladders, by a public number of records.
+
+    Parameters
+    ----------
+    levels : sequence of Fraction
+        The asked levels, ascending.
+    records : int
+        n̂.
+    left, whole : Fraction
+        The ε to be divided, and that of the whole program.
+    rules : Rules, optional
+        The public constants.
+
+    Returns
+    -------
+    Division
+
+    Examples
+    --------
+    >>> found = divide([Fraction(0), Fraction(1, 2), Fraction(1)], 10_000, Fraction(24, 25), Fraction(1))
+    >>> found.cut == (Fraction(1, 2),), found.climbed == (0, 1), found.each == found.epsilons[0] == Fraction(12, 25)
+    (True, True, True)
+    """
+    size = records * whole
+    share = whole * rules.anchor_share(records, whole)
+    if len(levels) == 1:
+        (level,) = levels
+        if _MIDDLE[0] <= level <= _MIDDLE[1]:
+            return Division((level,), (left,))
+        if _tail(level) * size >= rules.deep:
+            return Division((_HALF,), (share,), single=(level, left - share))
+    units = left / (tree_depth(len(levels)) + 1)
+    climbed = tuple(level for level in levels if len(levels) == 1 or _tail(level) * records * units < rules.far)
+    cut = tuple(level for level in levels if level not in climbed)
+    ladders = max(sum(level > _HALF for level in climbed), sum(level <= _HALF for level in climbed))
+    ends = {1 if level > _HALF else -1 for level in climbed}
+    if not cut:
+        depth = len(ends)
+        beyond = rules.anchor_records * depth / (share * max(1, records))
+        helpers = (_HALF,) if beyond > rules.anchor_tail else tuple(_at(beyond, side) for side in sorted(ends))
+        depth = tree_depth(len(helpers))
+        return Division(helpers, (share / depth,) * depth, climbed, (left - share) / ladders)
+    if size >= rules.many:
+        beyond = Fraction(rules.near_records) / size
+        outer = {1: 1 - cut[-1], -1: cut[0]}
+        helped = {_at(beyond, side) for side in ends if (side > 0) in climbed and outer[side] > 4 * beyond}
+        cut = tuple(sorted({*cut, *helped}))
+    depth = tree_depth(len(cut))
+    each = left / (depth + ladders)
+    return Division(cut, (each,) * depth, climbed, each if climbed else Fraction(0))
+
+
+def _tail(level: Fraction) -> Fraction:
+    return min(level, 1 - level)
+
+
+def _at(tail: Fraction, side: int) -> Fraction:
+    return 1 - tail if side > 0 else tail
 
 
 def ask(
@@ -113,13 +222,128 @@ def ask(
     asked = sorted(set(levels))
     if rules.depth is None:
         check_depth(deepest_table(asked, epsilon, rules))
-    if len(asked) == 1:
-        return ask_one(asked[0], epsilon, scale, rules=rules, ends=ends, records_about=records_about)
-    return ask_several(asked, epsilon, scale, rules=rules, ends=ends, records_about=records_about)
+    return _answers(asked, epsilon, scale, rules, ends, records_about)
+
+
+def _answers(
+    levels: Sequence[Fraction], epsilon: Fraction, scale: Scale, rules: Rules, ends: Span, records_about: int | None
+) -> Program[Answered]:
+    left = epsilon
+    if records_about is None:
+        records_about = yield from count_records(epsilon, rules)
+        left = epsilon * (1 - rules.count_share)
+    published = Answered(scale=scale, epsilon=epsilon, records_about=records_about)
+    if records_about * epsilon < rules.few:
+        return published
+    division = divide(levels, records_about, left, epsilon, rules)
+    sides = sorted({1 if level > _HALF else -1 for level in division.climbed})
+    limits = [_ladder(level, None, 1, division.each, records_about, rules).limit for level in division.climbed]
+    near = outermost(max(limits), ends, sides) if limits else ()
+    cuts = yield from halve(division.cut, division.epsilons, scale, ends=ends, rules=rules.tree, likely=near)
+    values = dict(cuts)
+    if division.single is not None:
+        values |= yield from _single(*division.single, cuts[_HALF], scale, rules, ends)
+    spent = division.epsilons[0] if division.single is None else division.single[1]
+    found = [
+        SharpAnswer(level=level, value=values[level], way="cut", epsilon=spent) for level in levels if level in values
+    ]
+    if division.climbed:
+        found += yield from _climbs(division, cuts, scale, records_about, rules, ends)
+    helpers = tuple((level, value) for level, value in cuts.items() if level not in levels)
+    return replace(published, helpers=helpers, answers=tuple(sorted(found, key=lambda each: each.level)))
+
+
+def count_records(epsilon: Fraction, rules: Rules = RULES) -> Program[int]:
+    """Return the program that finds n̂."""
+    reply: Reply = yield Request()
+    counting = NoisyCount(epsilon=epsilon * rules.count_share)
+    records: int = yield Draw(counting, reply.total, "records", stage="records")
+    return records
+
+
+def _single(
+    level: Fraction, epsilon: Fraction, anchor: int, scale: Scale, rules: Rules, ends: Span
+) -> Program[dict[Fraction, int]]:
+    """Cut all records at one level, with candidates around a public anchor."""
+    prior = rules.around(scale, anchor, 1 if level > _HALF else -1)
+    return halve((level,), (epsilon,), scale, ends=ends, rules=replace(rules.tree, prior=lambda *_: prior))
+
+
+def start_of(division: Division, side: int, records: int, rules: Rules) -> Fraction:
+    """Return the level of the cut from which a side is climbed: the outermost with enough records beyond it.
+
+    Rungs are the finer the nearer they are, and each may stop the climb: with few records they had better be coarse.
+    """
+    enough = [level for level in division.cut if (level > _HALF) == (side > 0)
+              and _tail(level) * records * division.each >= rules.near]  # fmt: skip
+    nearest = min(division.cut, key=lambda level: abs(level - _HALF))
+    return max(enough, key=lambda level: abs(level - _HALF), default=nearest)
+
+
+def climb(scale: Scale, cut: int, side: int, ends: Span, spread: int, rules: Rules) -> Rungs:
+    """Return the rungs from a public cut outwards, with their halvings; engines compare the anchor exactly."""
+    anchor = scale.short(cut, side)
+    if side > 0 and ends.high is not None:
+        anchor = min(anchor, ends.high - 1)
+    if side < 0 and ends.low is not None:
+        anchor = max(anchor, ends.low)
+    return rules.rungs(scale, anchor, side, ends, spread)
+
+
+def _ladder(level: Fraction, rungs: Rungs | None, side: int, epsilon: Fraction, records: int, rules: Rules) -> Ladder:
+    """The ladder to a level, by a public number of records."""
+    values, halvings, _ = rungs or ((), (), ())
+    target, threshold = rules.end_target(epsilon), rules.end_threshold
+    if level not in (0, 1):
+        target, threshold = rules.target(max(0, math.floor(_tail(level) * records)), epsilon), _HALF
+    return Ladder(
+        rungs=values,
+        side=side,
+        target=target,
+        epsilon=epsilon,
+        depth=rules.depth,
+        threshold=threshold,
+        halvings=halvings,
+    )
+
+
+def _climbs(
+    division: Division, cuts: Mapping[Fraction, int], scale: Scale, records: int, rules: Rules, ends: Span
+) -> Program[list[SharpAnswer]]:
+    """Climb to all levels beyond the outermost cuts: one request, and both sides use different records."""
+    low, high = (cuts[division.cut[place]] for place in (0, -1))
+    ladders: list[tuple[Fraction, Ladder]] = []
+    for side in (-1, 1):
+        levels = [level for level in division.climbed if (level > _HALF) == (side > 0)]
+        if levels:
+            anchor = cuts[start_of(division, side, records, rules)]
+            rungs = climb(scale, anchor, side, ends, high - low, rules)
+            ladders += [(level, _ladder(level, rungs, side, division.each, records, rules)) for level in levels]
+    reply: Reply = yield Request(
+        cuts=tuple(chain.from_iterable(ladder.cuts for _, ladder in ladders)),
+        enough=max(ladder.enough for _, ladder in ladders),
+    )
+    start, values = 0, dict[Fraction, int]()
+    for level, ladder in ladders:
+        beyond = ladder.beyond(reply.total, reply.before[start : start + len(ladder.rungs)])
+        start += len(ladder.rungs)
+        place = yield Draw(ladder, beyond, f"level {level}", stage="ladders", part=ladder.side)
+        values[level] = ladder.rungs[place]
+    ordered = []
+    for side in (-1, 1):  # those of a side may cross
+        own = [(level, ladder) for level, ladder in ladders if ladder.side == side]
+        for (level, ladder), rung in zip(own, sorted(values[level] for level, _ in own), strict=True):
+            value = max(rung, high) if side > 0 else min(rung, low)
+            ordered.append(
+                SharpAnswer(level=level, value=value, way="ladder", epsilon=ladder.epsilon, target=ladder.target)
+            )
+    return ordered
 
 
 def deepest_table(levels: Iterable[Fraction], epsilon: Fraction, rules: Rules = RULES) -> int:
     """Return the largest number of weights that any path of a program may need, to be checked before reading.
+
+    It follows the program for numbers of records of every size: between those, shares and ways change one way only.
 
     Parameters
     ----------
@@ -139,184 +363,21 @@ def deepest_table(levels: Iterable[Fraction], epsilon: Fraction, rules: Rules = 
     >>> deepest_table([Fraction(1)], Fraction(1)), deepest_table([Fraction(1, 2)], Fraction(1))
     (7000, 146)
     """
-    asked = sorted(set(levels))
-    left = epsilon * (1 - rules.count_share)
-    inner, upper, lower = _sides(asked)
-    if len(asked) == 1 and _MIDDLE[0] <= asked[0] <= _MIDDLE[1]:
-        return Decay.depth_for(left, Goal.quantile(asked[0]).sensitivity)
-    anchored = len(asked) == 1 or not inner
-    least = left - epsilon * rules.anchor_most if anchored else left
-    each = least / (1 if len(asked) == 1 else len(inner) + max(len(upper), len(lower)))
-    found = [Decay.depth_for(each, Goal.quantile(level).sensitivity) for level in (asked if anchored else inner)]
-    if anchored:
-        found.append(Decay.depth_for(epsilon * rules.anchor_least, 1))
-    return max(found)
+    return _deepest(tuple(sorted(set(levels))), epsilon, rules)
 
 
-def ask_one(
-    level: Fraction,
-    epsilon: Fraction,
-    scale: Scale,
-    *,
-    rules: Rules = RULES,
-    ends: Span = EVERYTHING,
-    records_about: int | None = None,
-) -> Program[Answered]:
-    """Return the program for exactly one level; parameters as in :func:`ask`."""
-    left = epsilon if records_about is not None else epsilon * (1 - rules.count_share)
-    middle = _MIDDLE[0] <= level <= _MIDDLE[1]
-    if middle:
-        inner = _inner(level, left, scale, rules, ends)
-        reply: Reply = yield Request(windows=(inner.near,))
-    else:
-        window = widest_anchor(epsilon, rules, ends)
-        least = left - epsilon * rules.anchor_most
-        likely = likely_tails([level], window.reach, least, rules, ends)
-        reply = yield Request(windows=(window,), likely=tuple(likely))
-    seen = records_about if records_about is not None else (yield _counted(reply, epsilon, rules))
-    published = Answered(scale=scale, epsilon=epsilon, records_about=seen)
-    if seen * epsilon < rules.few:
-        return published
-    if middle:
-        value = _found((yield Draw(inner, reply.windows[0], f"level {level}")), ends)
-        return _with(published, None, (SharpAnswer(level=level, value=value, way="exponential", epsilon=left),))
-    share = epsilon * rules.anchor_share(seen, epsilon)
-    anchor = yield from find_anchor(reply, share, scale, rules, ends)
-    rest = left - share
-    side, tail = (1, 1 - level) if level > _HALF else (-1, level)
-    if tail * seen * epsilon >= rules.deep:
-        deep = ExponentialQuantile(
-            goal=Goal.quantile(level),
-            epsilon=rest,
-            prior=rules.around(scale, anchor, side),
-            span=ends,
-            depth=rules.depth,
-        )
-        reply = yield Request(windows=(deep.near,))
-        value = _found((yield Draw(deep, reply.windows[0], f"level {level}")), ends)
-        return _with(published, anchor, (SharpAnswer(level=level, value=value, way="exponential", epsilon=rest),))
-    climb = Climb(scale, anchor, side, level, rest, seen, epsilon, rules, ends)
-    answers = yield from answer_tails([climb], [], anchor)
-    return _with(published, anchor, answers)
-
-
-def ask_several(
-    levels: Iterable[Fraction],
-    epsilon: Fraction,
-    scale: Scale,
-    *,
-    rules: Rules = RULES,
-    ends: Span = EVERYTHING,
-    records_about: int | None = None,
-) -> Program[Answered]:
-    """Return the program for several levels: inner ones one after another, the two tails in parallel.
-
-    The tails use only records strictly beyond the anchor, and public targets. Parameters as in :func:`ask`.
-    """
-    inner_levels, upper, lower = _sides(sorted(set(levels)))
-    units = len(inner_levels) + max(len(upper), len(lower))
-    left = epsilon if records_about is not None else epsilon * (1 - rules.count_share)
-    if inner_levels:
-        inner = [_inner(level, left / units, scale, rules, ends) for level in inner_levels]
-        windows = tuple(each.near for each in inner)
-    else:
-        windows = (widest_anchor(epsilon, rules, ends),)
-    reach = max(near.reach for near in windows)
-    least = (left if inner_levels else left - epsilon * rules.anchor_most) / units
-    likely = likely_tails([*upper, *lower], 4 * reach, least, rules, ends)
-    reply: Reply = yield Request(windows=windows, likely=tuple(likely))
-    seen = records_about if records_about is not None else (yield _counted(reply, epsilon, rules))
-    published = Answered(scale=scale, epsilon=epsilon, records_about=seen)
-    if seen * epsilon < rules.few:
-        return published
-    answers: list[SharpAnswer] = []
-    if inner_levels:
-        each = left / units
-        values = []
-        for level, mechanism, window in zip(inner_levels, inner, reply.windows, strict=True):
-            values.append(_found((yield Draw(mechanism, window, f"level {level}")), ends))
-        values.sort()
-        for level, value in zip(inner_levels, values, strict=True):
-            answers.append(SharpAnswer(level=level, value=value, way="exponential", epsilon=each))
-        anchor = _short(min(answers, key=lambda answer: abs(answer.level - _HALF)).value, scale, ends)
-    else:
-        share = epsilon * rules.anchor_share(seen, epsilon)
-        anchor = yield from find_anchor(reply, share, scale, rules, ends)
-        each = (left - share) / units
-    climbs: list[Climb] = []
-    deep: list[Deep] = []
-    for side, side_levels in ((1, upper), (-1, lower)):
-        for level in side_levels:
-            records = max(0, math.floor(min(level, 1 - level) * seen))
-            if records * each >= rules.deep:
-                span = Span(anchor + 1, ends.high) if side > 0 else Span(ends.low, anchor)
-                mechanism = ExponentialQuantile(
-                    goal=Goal.beyond(records, side),
-                    epsilon=each,
-                    prior=rules.around(scale, anchor, side),
-                    span=span,
-                    edge=anchor,
-                    depth=rules.depth,
-                )
-                deep.append(Deep(mechanism, level, side, records))
-            else:
-                climbs.append(Climb(scale, anchor, side, level, each, seen, epsilon, rules, ends))
-    if climbs or deep:
-        tails = yield from answer_tails(climbs, deep, anchor)
-        for side_levels in (lower, upper):
-            found = sorted((t for t in tails if t.level in side_levels), key=lambda t: t.level)
-            for answer, value in zip(found, sorted(t.value for t in found), strict=True):
-                answers.append(replace(answer, value=value))
-    return _with(published, anchor, tuple(answers))
-
-
-def _sides(levels: Sequence[Fraction]) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
-    """The inner levels, the upper tail's, and the lower tail's."""
-    inner = [level for level in levels if _INNER[0] < level < _INNER[1]]
-    return inner, [level for level in levels if level >= _INNER[1]], [level for level in levels if level <= _INNER[0]]
-
-
-def _counted(reply: Reply, epsilon: Fraction, rules: Rules) -> Draw:
-    return Draw(NoisyCount(epsilon=epsilon * rules.count_share), reply.total, "records", stage="records")
-
-
-def _inner(level: Fraction, epsilon: Fraction, scale: Scale, rules: Rules, ends: Span) -> ExponentialQuantile:
-    return ExponentialQuantile(
-        goal=Goal.quantile(level), epsilon=epsilon, prior=rules.universal(scale), span=ends, depth=rules.depth
-    )
-
-
-def widest_anchor(epsilon: Fraction, rules: Rules, ends: Span) -> Near:
-    """Return the anchor's window before its share is known: that of the smallest share, the widest."""
-    depth = Decay.depth_for(epsilon * rules.anchor_least, 1) if rules.depth is None else rules.depth
-    return Near(goal=Goal.quantile(_HALF), reach=-(-depth // 2) + 1, span=ends)
-
-
-def find_anchor(reply: Reply, share: Fraction, scale: Scale, rules: Rules, ends: Span) -> Program[int]:
-    """Return the program that finds the anchor, the median to fifteen digits, from the window of `widest_anchor`."""
-    mechanism = _inner(_HALF, share, scale, rules, ends)
-    value = _found((yield Draw(mechanism, reply.windows[0], "anchor", stage="anchor")), ends)
-    return _short(value, scale, ends)
-
-
-def _short(value: int, scale: Scale, ends: Span) -> int:
-    """A value to fifteen digits; or a bound that has more, since rounding must not lead beyond it."""
-    short = scale.short(value)
-    if ends.low is not None:
-        short = max(short, ends.low)
-    return short if ends.high is None else min(short, ends.high - 1)
-
-
-def _found(value: int | None, ends: Span) -> int:
-    """An outcome, or the lower bound where the bounds hold no candidate."""
-    if value is not None:
-        return value
-    return 0 if ends.low is None else ends.low
-
-
-def _with(published: Answered, anchor: int | None, answers: Sequence[SharpAnswer]) -> Answered:
-    """The result with its answers in order: by level, and never descending."""
-    ordered: list[SharpAnswer] = []
-    for answer in sorted(answers, key=lambda each: each.level):
-        ordered.append(replace(answer, value=max(answer.value, ordered[-1].value)) if ordered else answer)
-    return replace(published, anchor=anchor, answers=tuple(ordered))
+@lru_cache(maxsize=64)
+def _deepest(asked: tuple[Fraction, ...], epsilon: Fraction, rules: Rules) -> int:
+    left, deepest = epsilon * (1 - rules.count_share), 0
+    sizes = {rules.few, rules.many - 1, rules.many, 10**12, *(2**k for k in range(7, 40))}
+    turning = {bound / _tail(level) for level in asked if _tail(level) for bound in (rules.deep, rules.far)}
+    for size in sorted({*sizes, *(math.ceil(each) + more for each in turning for more in (-1, 0))}):
+        division = divide(asked, math.ceil(size / epsilon), left, epsilon, rules)
+        tables = [
+            Decay.depth_for(division.epsilons[depth], Goal.quantile(node.share(node.level)).sensitivity)
+            for depth, node in every_node(division.cut)
+        ]
+        if division.single is not None:
+            tables.append(Decay.depth_for(division.single[1], Goal.quantile(division.single[0]).sensitivity))
+        deepest = max(deepest, *tables)
+    return deepest

@@ -22,7 +22,7 @@ from flexdp.noise.bits import Bits
 from flexdp.noise.drop import DropNoise
 from flexdp.noise.exponential import Decay, check_depth
 from flexdp.noise.table import LARGEST_REACH, smallest_reach
-from flexdp.sharp.answers import Answered, ask_several
+from flexdp.sharp.answers import Answered, ask
 from flexdp.sharp.count import NoisyCount
 from flexdp.sharp.edges import edges_of
 from flexdp.sharp.ranks import EVERYTHING, Reply, Request, Span
@@ -266,7 +266,7 @@ class _Plan:
             return published
         left = whole * (1 - self.rules.count_share)  # the count took no more than its share of this
         rules = replace(self.rules, few=0)
-        answered = yield from ask_several(FIVE, left, self.scale, rules=rules, ends=self.ends, records_about=seen)
+        answered = yield from ask(FIVE, left, self.scale, rules=rules, ends=self.ends, records_about=seen)
         return replace(published, five=replace(answered, epsilon=whole))
 
     def chosen(self, published: Automatic, divided: Shares) -> Program[Automatic]:

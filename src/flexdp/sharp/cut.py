@@ -29,11 +29,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdp.distribution import Distribution, point
+from flexdp.distribution import Distribution, Law, point
+from flexdp.divergence import Pair
 from flexdp.errors import DataError
 from flexdp.noise.bits import Bits
 from flexdp.noise.exponential import Decay, decay
@@ -41,7 +42,7 @@ from flexdp.sharp.goal import Goal
 from flexdp.sharp.prior import Listed, Prior, Spread
 from flexdp.sharp.ranks import Window
 
-__all__ = ["SHARES", "Cut", "Segment"]
+__all__ = ["SHARES", "Choice", "Cut", "Segment"]
 
 SHARES = 1 << 16  # of a tie: finer than any node needs, and it costs nothing
 _NEAR = (0, 1, 2, 3, 6, 12, 24)  # where blocks begin, in losses over which weights fall by half
@@ -55,6 +56,45 @@ class Segment:
     low: int | None
     high: int | None
     weight: int
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Law):
+    """Pr[t] ∝ prior(t) × the weight of its segment; None if no segment holds a candidate."""
+
+    prior: Prior
+    segments: tuple[Segment, ...]
+
+    def listed(self, shown: Sequence[int] = ()) -> Distribution:  # noqa: ARG002  (all candidates are shown)
+        """List the candidates of a prior that is a short list."""
+        assert isinstance(self.prior, Listed | Spread), "only a short list of candidates can be enumerated"
+        weights: dict[int | None, int] = {}
+        for segment in self.segments:
+            for candidate, weight in zip(self.prior.candidates, self.prior.weights, strict=True):
+                above = segment.low is None or segment.low <= candidate
+                if above and (segment.high is None or candidate < segment.high):
+                    weights[candidate] = weights.get(candidate, 0) + weight * segment.weight
+        return Distribution.weighted(weights) if sum(weights.values()) else point(None)
+
+    def beside(self, other: Law, name: Any = None) -> list[Pair]:
+        """Compare the parts between all cuts of both: within a part the ratio of both laws is fixed."""
+        if not isinstance(other, Choice):
+            return self.listed().beside(other, name)
+        both = (*self.segments, *other.segments)
+        cuts = sorted({cut for each in both for cut in (each.low, each.high) if cut is not None})
+        return self._on_parts(cuts).beside(other._on_parts(cuts), name)
+
+    def _on_parts(self, cuts: Sequence[int]) -> Distribution:
+        weights: dict[Any, int] = {}
+        for segment in self.segments:
+            low, high = segment.low, segment.high
+            inner = [c for c in cuts if (low is None or c > low) and (high is None or c < high)]
+            for start, end in pairwise([low, *inner, high]):
+                before = 0 if start is None else self.prior.before(start)
+                mass = (self.prior.total if end is None else self.prior.before(end)) - before
+                if mass:
+                    weights[start, end] = weights.get((start, end), 0) + mass * segment.weight
+        return Distribution.weighted(weights) if weights else point(None)
 
 
 class _Block(NamedTuple):
@@ -269,17 +309,9 @@ class Cut:
             Segment(start, end, table.weight(loss)) for (start, end), loss in zip(pairwise(cuts), losses, strict=True)
         ]
 
-    def law(self, window: Window) -> Distribution:
-        """Return the exact law of the position, None where there is no candidate; the prior must be a short list."""
-        assert isinstance(self.prior, Listed), "only a short list of candidates can be enumerated"
-        weights: dict[int | None, int] = {}
-        for segment in self.segments(window):
-            for value, weight in zip(self.prior.candidates, self.prior.weights, strict=True):
-                for position in range(value * self.shares, (value + 1) * self.shares):
-                    inside = segment.low is None or segment.low <= position
-                    if inside and (segment.high is None or position < segment.high):
-                        weights[position] = weight * segment.weight
-        return Distribution.weighted(weights) if sum(weights.values()) else point(None)
+    def law(self, window: Window) -> Choice:
+        """Return the exact law of the position."""
+        return Choice(self.candidates, tuple(self.segments(window)))
 
     def _check(self, window: Window) -> None:
         """Refuse a window that cannot be the one that was asked for; no engine of ours returns one.

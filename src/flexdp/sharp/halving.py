@@ -1,7 +1,7 @@
 """Recursive halving: all levels of a column, or a whole distribution, from one tree of cuts.
 
 A node is what cuts leave over: a run of neighbouring records of the sorted column, whatever its cuts were, between two
-public values. The middle level of a node is cut first, then both halves alike:
+public values. A level near its middle is cut first, then both halves alike:
 
     ranks      0 ─────────────────────────────────────── n        levels ⅛ … ⅞
     1st cut    │              (7, 3/8) │                 │        ½ of all records, ε′ of the first level
@@ -20,7 +20,7 @@ only by public numbers, its ends and its levels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -33,7 +33,9 @@ from flexdp.sharp.prior import Mixture, Prior, around, between, universal
 from flexdp.sharp.ranks import EVERYTHING, Near, Reply, Request, Span
 from flexdp.sharp.scale import Scale
 
-__all__ = ["Node", "halve", "node_prior", "tree_depth"]
+__all__ = ["Node", "every_node", "halve", "node_prior", "tree_depth"]
+
+_HALF = Fraction(1, 2)
 
 
 def node_prior(scale: Scale, low: int | None, high: int | None) -> Prior:
@@ -66,7 +68,8 @@ def tree_depth(levels: int) -> int:
 class Node:
     """Records of neighbouring ranks (private) between two values (public), and the levels to be cut among them.
 
-    ``start`` and ``end`` are the levels at which the node ought to begin and end; None is no public value.
+    ``start`` and ``end`` are the levels at which the node ought to begin and end; None is no public value. At most
+    ``depth`` levels of cuts are left.
     """
 
     levels: tuple[Fraction, ...]
@@ -76,6 +79,7 @@ class Node:
     high: int | None
     first: int = 0
     last: int = 0
+    depth: int = 0
 
     @property
     def is_done(self) -> bool:
@@ -93,14 +97,25 @@ class Node:
         return (self.high or 0) if self.low is None else self.low
 
     @property
+    def place(self) -> int:
+        """Which of the levels is cut first: the one nearest the middle that leaves few enough on either side."""
+        most, count = (1 << self.depth - 1) - 1, len(self.levels)
+        allowed = range(max(0, count - 1 - most), min(count, most + 1))
+        return min(allowed, key=lambda place: abs(self.share(self.levels[place]) - _HALF))
+
+    @property
     def level(self) -> Fraction:
         """The level that is cut first."""
-        return self.levels[len(self.levels) // 2]
+        return self.levels[self.place]
 
-    def cut(self, epsilon: Fraction, scale: Scale, rules: TreeRules) -> Cut:
+    def share(self, level: Fraction) -> Fraction:
+        """Return the share of the node's records that a level leaves on the left."""
+        return (level - self.start) / (self.end - self.start)
+
+    def cut(self, epsilon: Fraction, scale: Scale, rules: CutRules) -> Cut:
         """Return the mechanism that cuts the node."""
         return Cut(
-            goal=Goal.quantile((self.level - self.start) / (self.end - self.start)),
+            goal=Goal.quantile(self.share(self.level)),
             epsilon=epsilon,
             prior=rules.prior(scale, self.low, self.high),
             low=self.low,
@@ -117,18 +132,29 @@ class Node:
     def split(self, value: int, share: Fraction, start: int, end: int) -> tuple[Node, Node]:
         """Return both sides of a cut at a value; its ties in the column have the ranks from ``start`` up to ``end``."""
         start, end = (min(max(rank, self.first), self.last) for rank in (start, end))
-        rank, half = start + int((end - start) * share), len(self.levels) // 2
+        rank, place, depth = start + int((end - start) * share), self.place, self.depth - 1
         return (
-            Node(self.levels[:half], self.start, self.level, self.low, value, self.first, rank),
-            Node(self.levels[half + 1 :], self.level, self.end, value, self.high, rank, self.last),
+            Node(self.levels[:place], self.start, self.level, self.low, value, self.first, rank, depth),
+            Node(self.levels[place + 1 :], self.level, self.end, value, self.high, rank, self.last, depth),
         )
 
     def __repr__(self) -> str:
         return f"<Node {self.start} to {self.end}>"  # its ranks are private
 
 
+def every_node(levels: Sequence[Fraction]) -> Iterator[tuple[int, Node]]:
+    """Yield the nodes of a tree over some levels, each after the one that it is part of, with their depth from 0 on."""
+    ordered = tuple(sorted(levels))
+    waiting = [(0, Node(ordered, Fraction(0), Fraction(1), None, None, depth=tree_depth(len(ordered))))]
+    while waiting:
+        depth, node = waiting.pop()
+        if node.levels:
+            yield depth, node
+            waiting += [(depth + 1, child) for child in node.split(0, Fraction(0), 0, 0)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeRules:
+class CutRules:
     """The public candidates of a tree.
 
     Parameters
@@ -146,7 +172,7 @@ class TreeRules:
     depth: int | None = None
 
 
-TREE_RULES = TreeRules()
+CUT_RULES = CutRules()
 
 
 def halve(
@@ -155,7 +181,9 @@ def halve(
     scale: Scale,
     *,
     ends: Span = EVERYTHING,
-    rules: TreeRules = TREE_RULES,
+    rules: CutRules = CUT_RULES,
+    likely: Sequence[Near] = (),
+    name: str = "level",
 ) -> Program[dict[Fraction, int]]:
     """Return the program that cuts a column at some levels.
 
@@ -169,8 +197,12 @@ def halve(
         The scale of the column.
     ends : Span, optional
         Public bounds; the column's values must have been clamped to them.
-    rules : TreeRules, optional
+    rules : CutRules, optional
         The public candidates.
+    likely : sequence of Near, optional
+        Windows that will be asked for afterwards.
+    name : str, optional
+        What the cuts are called in the account, each with its level.
 
     Returns
     -------
@@ -178,9 +210,9 @@ def halve(
         Returns the value of each level, ascending with it.
     """
     ordered = tuple(sorted(levels))
-    reply: Reply = yield Request(likely=_likely(ordered, epsilons, ends, rules))
+    reply: Reply = yield Request()
     high = None if ends.high is None else ends.high - 1
-    nodes = [Node(ordered, Fraction(0), Fraction(1), ends.low, high, 0, reply.total)]
+    nodes = [Node(ordered, Fraction(0), Fraction(1), ends.low, high, 0, reply.total, tree_depth(len(ordered)))]
     found: dict[Fraction, int] = {}
     for depth, epsilon in enumerate(epsilons):
         for node in nodes:
@@ -190,11 +222,13 @@ def halve(
         if not nodes:
             break
         cuts = [node.cut(epsilon, scale, rules) for node in nodes]
-        reply = yield Request(windows=tuple(node.near(cut) for node, cut in zip(nodes, cuts, strict=True)))
+        windows = tuple(node.near(cut) for node, cut in zip(nodes, cuts, strict=True))
+        further = () if depth else (*_likely(ordered, epsilons, ends, rules), *likely)
+        reply = yield Request(windows=windows, likely=further)
         drawn: list[tuple[int, Fraction]] = []
         for place, (node, cut, window) in enumerate(zip(nodes, cuts, reply.windows, strict=True)):
             inside = window.within(node.first, node.last)
-            position: int | None = yield Draw(cut, inside, f"level {node.level}", stage=("tree", depth), part=place)
+            position: int | None = yield Draw(cut, inside, f"{name} {node.level}", stage=("tree", depth), part=place)
             if position is None:  # no candidate lies between the ends, which is public
                 position = node.outermost * cut.shares
             value, share = divmod(position, cut.shares)
@@ -209,7 +243,7 @@ def halve(
     return {level: found[level] for level in ordered}
 
 
-def _likely(levels: Sequence[Fraction], epsilons: Sequence[Fraction], ends: Span, rules: TreeRules) -> tuple[Near, ...]:
+def _likely(levels: Sequence[Fraction], epsilons: Sequence[Fraction], ends: Span, rules: CutRules) -> tuple[Near, ...]:
     """The windows that all cuts will probably need: those of the cuts above have moved theirs a little."""
     if not levels:
         return ()

@@ -9,6 +9,9 @@ set to the smaller one, by E_T + 1 and, where rung k is not before the record, E
 other direction by E_k + 1 at most. A shift of E_T by one costs e^(ε_T), one of E_k e^(ε_R), and both stay in the
 support. The target is public.
 
+**Halvings.** A rung of h halvings counts ⌊h·ln 2/ε_R⌋ records less beyond it, a public number: then it stops a climb as
+often as 2^h plain rungs would. The argument above needs no more than that each count changes by 0 or 1.
+
 **How far it may run away.** Beyond all records it survives N more rungs only if E_T is large, with a probability of at
 most about Γ(ρ + 1)·e^(−target·ε_T)/N^ρ, ρ = ε_T/ε_R. With even shares that is 1/N: of a thousand climbs, some go on for
 decades. So ladders to the outermost record spend more on the threshold.
@@ -44,6 +47,7 @@ _LARGEST = 2**62  # totals beyond it are Python's integers
 _NATS = 70  # over 70/ε_R records the chance to stop falls by a factor of e^70
 _HALF = Fraction(1, 2)
 _RELATIVE = Fraction(1, 2**118)  # of exp_minus
+_LN_2 = Fraction(6931, 10**4)  # a public number that is a little less
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,8 @@ class Ladder:
         By how many records more than the target counts are told apart; the default is ⌈70/ε_R⌉.
     threshold : Fraction, optional
         ε_T/ε, in (0, 1).
+    halvings : tuple of int, optional
+        Those of each rung; none by default.
     """
 
     rungs: tuple[int, ...]
@@ -72,6 +78,19 @@ class Ladder:
     epsilon: Fraction
     depth: int | None = None
     threshold: Fraction = _HALF
+    halvings: tuple[int, ...] = ()
+
+    @property
+    def bonus(self) -> tuple[int, ...]:
+        """How many records less count beyond each rung."""
+        each = _LN_2 / self.rates[1]
+        known = {h: math.floor(h * each) for h in set(self.halvings)}
+        return tuple(known[h] for h in self.halvings) if self.halvings else (0,) * len(self.rungs)
+
+    @property
+    def enough(self) -> int:
+        """The count beyond any rung from which on all counts are alike."""
+        return self.limit + math.floor(max(self.halvings, default=0) * _LN_2 / self.rates[1])
 
     @property
     def rates(self) -> tuple[Fraction, Fraction]:
@@ -80,7 +99,7 @@ class Ladder:
 
     @property
     def limit(self) -> int:
-        """The count from which on all counts are alike."""
+        """The count from which on all counts are alike, those of the rung's halvings taken off."""
         return self.target + (math.ceil(_NATS / self.rates[1]) if self.depth is None else self.depth)
 
     @property
@@ -89,9 +108,10 @@ class Ladder:
         return tuple([rung + 1 for rung in self.rungs]) if self.side > 0 else self.rungs
 
     def beyond(self, total: int, before: Sequence[int]) -> list[int]:
-        """Return how many records lie strictly beyond each rung, up to the limit, from the counts before its cuts."""
-        counts = np.array(before, dtype=np.int64 if total < _LARGEST else object)
-        found: list[int] = np.minimum(total - counts if self.side > 0 else counts, self.limit).tolist()
+        """Return how many records count beyond each rung, up to the limit, from the records before its cuts."""
+        dtype = np.int64 if total < _LARGEST else object
+        counts, bonus = np.array(before, dtype=dtype), np.array(self.bonus, dtype=dtype)
+        found: list[int] = np.minimum((total - counts if self.side > 0 else counts) - bonus, self.limit).tolist()
         return found
 
     def draw(self, beyond: Sequence[int], bits: Bits) -> int:
@@ -100,7 +120,7 @@ class Ladder:
         Parameters
         ----------
         beyond : sequence of int
-            How many records lie strictly beyond each rung, up to the limit.
+            How many records count beyond each rung, up to the limit.
         bits : Bits
             The source of randomness.
 
@@ -130,7 +150,7 @@ class Ladder:
         Parameters
         ----------
         beyond : sequence of int
-            How many records lie strictly beyond each rung; short.
+            How many records count beyond each rung; short.
         ratio : Fraction, optional
             What stands for e^(−ε/d), d the denominator of the threshold's share; the law is exact in it. Without, a
             rational bound of 118 bits of each of e^(−ε_T) and e^(−ε_R).

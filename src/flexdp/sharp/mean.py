@@ -9,22 +9,25 @@ Ends that are not given are found by two ladders in parallel from an anchor in t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flexdp.mechanisms.program import Draw, Program
 from flexdp.noise.exponential import Decay, check_depth
-from flexdp.sharp.answers import find_anchor, widest_anchor
-from flexdp.sharp.count import NoisyCount, TwoSums
+from flexdp.sharp.answers import count_records
+from flexdp.sharp.count import TwoSums
 from flexdp.sharp.exponentials import log_above
+from flexdp.sharp.halving import halve
 from flexdp.sharp.ladder import Ladder, outermost
 from flexdp.sharp.ranks import EVERYTHING, Reply, Request, Tally
 from flexdp.sharp.rules import RULES, Rules
+from flexdp.sharp.rungs import Rungs
 from flexdp.sharp.scale import Scale
 
-__all__ = ["Averaged", "ask_mean", "mean_between", "steps_between"]
+__all__ = ["Averaged", "ask_mean", "end_of_mean", "mean_between", "steps_between"]
 
 _MOST_CELLS = 10**6
+_HALF = Fraction(1, 2)
 _ENDS_SHARE = Fraction(3, 10)
 
 
@@ -204,23 +207,21 @@ def ask_mean(
 
 
 def _mean(epsilon: Fraction, scale: Scale, rules: Rules, records_about: int | None) -> Program[Averaged]:
-    counting = NoisyCount(epsilon=epsilon * rules.count_share)
-    left = epsilon if records_about is not None else epsilon - counting.epsilon
-    widest = _end_of(-1, (), (left - epsilon * rules.anchor_most) * _ENDS_SHARE, rules)
-    reply: Reply = yield Request(windows=(widest_anchor(epsilon, rules, EVERYTHING),), likely=outermost(widest.limit))
+    left = epsilon
     if records_about is None:
-        records_about = yield Draw(counting, reply.total, "records", stage="records")
-    assert records_about is not None
+        records_about = yield from count_records(epsilon, rules)
+        left -= epsilon * rules.count_share
     if records_about * epsilon < rules.few_for_mean:
         return Averaged(scale=scale, records_about=records_about)
     share = epsilon * rules.anchor_share(records_about, epsilon)
-    anchor = yield from find_anchor(reply, share, scale, rules, EVERYTHING)
     rest = left - share
     budget = rest * _ENDS_SHARE
-    rungs = {side: tuple(dict.fromkeys(rules.rungs(scale, anchor, side, EVERYTHING))) for side in (-1, 1)}  # each once
-    ladders = [_end_of(side, each, budget, rules) for side, each in rungs.items()]
+    near = outermost(end_of_mean(-1, Rungs((), (), ()), budget, rules).limit)
+    found = yield from halve((_HALF,), (share,), scale, rules=rules.tree, likely=near, name="anchor")
+    anchor = scale.short(found[_HALF])
+    ladders = [end_of_mean(side, rules.rungs(scale, anchor, side, EVERYTHING, 0), budget, rules) for side in (-1, 1)]
     cuts = tuple(cut for ladder in ladders for cut in ladder.cuts)
-    reply = yield Request(cuts=cuts, enough=max(ladder.limit for ladder in ladders))
+    reply: Reply = yield Request(cuts=cuts, enough=max(ladder.enough for ladder in ladders))
     ends, start = [], 0
     for ladder in ladders:
         beyond = ladder.beyond(reply.total, reply.before[start : start + len(ladder.cuts)])
@@ -234,21 +235,20 @@ def _mean(epsilon: Fraction, scale: Scale, rules: Rules, records_about: int | No
     tally = steps_between(low, high)
     reply = yield Request(tallies=(tally,))
     sums = yield _sums(reply, tally, rest - budget)
-    return Averaged(
-        scale=scale,
-        records_about=records_about,
-        low=low,
-        high=high,
-        tally=tally,
-        sums=sums,
-        epsilon=rest - budget,
-        anchor=anchor,
+    return replace(published, tally=tally, sums=sums, epsilon=rest - budget)
+
+
+def end_of_mean(side: int, rungs: Rungs, epsilon: Fraction, rules: Rules) -> Ladder:
+    """Return the ladder to an end of the mean: rungs count alike, but for those where no values are expected."""
+    return Ladder(
+        rungs=rungs.values,
+        side=side,
+        target=0,
+        epsilon=epsilon,
+        depth=rules.depth,
+        threshold=rules.mean_threshold,
+        halvings=rungs.far,
     )
-
-
-def _end_of(side: int, rungs: tuple[int, ...], epsilon: Fraction, rules: Rules) -> Ladder:
-    threshold = rules.mean_threshold
-    return Ladder(rungs=rungs, side=side, target=0, epsilon=epsilon, depth=rules.depth, threshold=threshold)
 
 
 def _sums(reply: Reply, tally: Tally, epsilon: Fraction) -> Draw:

@@ -279,6 +279,22 @@ class Spread:
         self._prior, self._shares = prior, shares
 
     @property
+    def candidates(self) -> list[int]:
+        """All positions, of a prior that is a short list."""
+        listed = self._listed
+        return [value * self._shares + share for value in listed.candidates for share in range(self._shares)]
+
+    @property
+    def weights(self) -> list[int]:
+        """The weight of each of them."""
+        return [weight for weight in self._listed.weights for _ in range(self._shares)]
+
+    @property
+    def _listed(self) -> Listed:
+        assert isinstance(self._prior, Listed), "only a short list of candidates can be enumerated"
+        return self._prior
+
+    @property
     def total(self) -> int:
         """The weight of all positions."""
         return self._shares * self._prior.total

@@ -8,48 +8,107 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from flexdp.noise.exponential import decay
+from flexdp.sharp.cut import Cut
 from flexdp.sharp.exponentials import exp_minus, log_above
-from flexdp.sharp.goal import Goal
-from flexdp.sharp.prior import Prior
+from flexdp.sharp.ladder import Ladder
+from flexdp.sharp.prior import Mixture, Prior
 from flexdp.sharp.scale import Scale
 
-__all__ = ["count_error", "ladder_overshoot", "ladder_records", "least_weight", "rank_error"]
+__all__ = [
+    "CutError",
+    "count_error",
+    "cut_error",
+    "ladder_overshoot",
+    "least_weight",
+    "plain_rungs",
+    "rung_records",
+    "weighted_error",
+]
 
 _GRID = 10**24  # probabilities are rounded up to multiples of 1/_GRID
 
 
-def rank_error(goal: Goal, epsilon: Fraction, prior: Prior, weight: int, gamma: Fraction) -> Fraction | None:
-    """Bound the rank error of an exponential quantile.
+@dataclass(frozen=True, slots=True)
+class CutError:
+    """How far a cut may lie from the rank that it aims at: Pr[error > offset + x] ≤ e^(−rate·x), in records.
+
+    ``beyond_table`` bounds the chance of a loss that the table no longer tells apart, for which this does not hold.
+    """
+
+    offset: Fraction
+    rate: Fraction
+    beyond_table: Fraction
+
+
+def cut_error(cut: Cut, plain: Prior, weight: int, most: int) -> CutError | None:
+    """Bound the error of a cut.
 
     Parameters
     ----------
-    goal : Goal
-        The rank it aims at.
-    epsilon : Fraction
-        The step's own ε.
-    prior : Prior
-        Its prior.
+    cut : Cut
+        The cut; its prior is the plain one, or a mixture that is half of it.
+    plain : Prior
+        The universal prior.
     weight : int
-        The least weight that a candidate at the true quantile has; see :func:`least_weight`.
-    gamma : Fraction
-        The chance to be further off.
+        The least weight in it of a candidate at the rank that the cut aims at; see :func:`least_weight`.
+    most : int
+        An upper bound of the number of records.
 
     Returns
     -------
-    Fraction or None
-        The smallest r, in records, with total·g(r·B) ≤ γ·weight·g(0); None where the table is too short to say.
+    CutError or None
+        None where a tie of so many records can be shared too coarsely.
+
+    Notes
+    -----
+    With W the weight of all candidates, Pr[loss ≥ l] ≤ W·g(l) / Σ prior·g ≤ W·g(l) / (w·p·g(l₀)), where candidates of
+    weight w·p have a loss of at most l₀. Of whole values that is the value at the rank itself, p = 1 and l₀ = 0. Shares
+    of c ties lie c/S records apart: of the S shares of the value at the rank, at least S·min(s, c)/c − 1 send a number
+    of records left that is within s + 1 of the rank, whatever s; l₀ = B·(s + 1). And g(l) ≤ g(l₀)·e^(−(l − l₀)ε/2M) but
+    for rounding, which a factor of 1 + 10^−9 allows for.
     """
-    table = decay(epsilon, goal.sensitivity)
-    allowed = gamma * weight * table.weight(0)
-    low, high = -1, table.depth + 1  # g is decreasing
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if prior.total * table.weight(middle) <= allowed else (middle, high)
-    return None if high > table.depth else Fraction(high, goal.units)
+    rate = cut.goal.units * cut.epsilon / (2 * cut.goal.sensitivity)
+    low = 0 if cut.low is None else cut.prior.before(cut.low)
+    whole = (cut.prior.total if cut.high is None else cut.prior.before(cut.high + 1)) - low
+    own = Fraction(weight * cut.prior.total, 2 * plain.total) if isinstance(cut.prior, Mixture) else Fraction(weight)
+    near = Fraction(0)
+    if cut.shares > 1:
+        slack = max(math.ceil(1 / rate), -(-2 * most // cut.shares), 1)
+        own *= Fraction(min(slack, max(most, 1)), max(most, 1)) - Fraction(1, cut.shares)
+        near = Fraction(slack + 1)
+    if own <= 0:
+        return None
+    ratio = max(Fraction(1), whole / own * (1 + Fraction(1, 10**9)))
+    offset = near + log_above(ratio) / rate + Fraction(1, cut.goal.units)  # the target itself is rounded up
+    table = cut.table
+    reached = ratio * Fraction(table.weight(table.depth), table.weight(math.ceil(near * cut.goal.units)))
+    return CutError(offset, rate, reached)
+
+
+def weighted_error(parts: Sequence[tuple[Fraction, CutError]], gamma: Fraction) -> Fraction:
+    """Bound Σ weight·error, except with probability ``gamma``.
+
+    Given all cuts before it, each excess over its offset is at most an exponential variable of its rate. So by Markov,
+    for every λ below all rates ρ = rate/weight, Pr[Σ weight·excess ≥ x] ≤ e^(−λx)·Π 1/(1 − λ/ρ).
+    """
+    weighted = [(weight, error) for weight, error in parts if weight]
+    certain = sum((weight * error.offset for weight, error in weighted), Fraction(0))
+    rates = [error.rate / weight for weight, error in weighted]
+    if not rates:
+        return Fraction(0)
+    if len(rates) == 1:
+        return certain + log_above(1 / gamma) / rates[0]
+    found = []
+    for tenths in (4, 5, 6, 7, 8):
+        slope = min(rates) * tenths / 10
+        found.append(log_above(math.prod((1 / (1 - slope / rate) for rate in rates), start=1 / gamma)) / slope)
+    return certain + min(found)
 
 
 def least_weight(scale: Scale, prior: Prior, decades: int, decimals: int = 0) -> int:
@@ -79,26 +138,37 @@ def least_weight(scale: Scale, prior: Prior, decades: int, decimals: int = 0) ->
     return min([*weights, prior.before(1) - prior.before(0)])
 
 
-def ladder_records(rate: Fraction, target: int, rungs: int, gamma: Fraction) -> int:
-    """Return how many records lie beyond a ladder's answer at most, except with probability ``gamma``.
+@lru_cache(maxsize=64)
+def rung_records(ladder: Ladder, scale: Scale, gamma: Fraction) -> tuple[int, ...]:
+    """Return for every rung how many records lie beyond it at most if the ladder stops there, all but ``gamma``.
 
-    Parameters
-    ----------
-    rate : Fraction
-        ε_R, what the ladder spends on its rungs.
-    target : int
-        Its public target.
-    rungs : int
-        How many rungs it has.
-    gamma : Fraction
-        The chance that it is more.
-
-    Returns
-    -------
-    int
-        target + j, j the smallest with rungs·e^(−jε_R) ≤ γ.
+    A rung that j records more than its target and its bonus lie beyond stops the climb with probability at most
+    E[e^(−(j + E_T)ε_R)]. The chance γ is divided among rungs by a public prior: a quarter for the anchor, and for the
+    others half of 1/((1 + d)(2 + d)) where d decades are between their distance and the size of the anchor, evenly.
     """
-    return target + math.ceil(log_above(max(Fraction(1), rungs / gamma)) / rate)
+    of_threshold, of_rungs = ladder.rates
+    start, r = exp_minus(of_threshold), exp_minus(of_rungs)
+    reached = (1 - start * (1 - Fraction(1, 2**100))) / (1 - start * r)
+    anchor = ladder.rungs[0]
+    centre = scale.decade(anchor) if anchor else scale.decade(scale.ten(1))
+    decades = [abs(scale.decade(rung - anchor) - centre) if rung != anchor else -1 for rung in ladder.rungs]
+    signed = Counter(scale.decade(rung - anchor) for rung in ladder.rungs if rung != anchor)
+    needed = {}
+    for decade, rungs in signed.items():
+        d = abs(decade - centre)
+        needed[decade] = log_above(max(Fraction(1), reached * rungs * 2 * (1 + d) * (2 + d) / gamma))
+    at_anchor = log_above(max(Fraction(1), reached * 4 / gamma))
+    found = []
+    for rung, bonus, away in zip(ladder.rungs, ladder.bonus, decades, strict=True):
+        nats = at_anchor if away < 0 else needed[scale.decade(rung - anchor)]
+        found.append(max(0, ladder.target + bonus + math.ceil(nats / of_rungs) - 1))
+    return tuple(found)
+
+
+def plain_rungs(ladder: Ladder, place: int) -> int:
+    """Return how many plain rungs are passed no more readily than a rung: (1 − ky) ≤ (1 − y)^k."""
+    bonus = ladder.bonus[place]
+    return max(1, math.floor(1 / exp_minus(bonus * ladder.rates[1]))) if bonus else 1
 
 
 @lru_cache(maxsize=4096)

@@ -120,11 +120,6 @@ class Window:
         below, upto = (np.clip(part[start:stop], first, last) - first for part in (self.below, self.upto))
         return Window(self.scale, self.values[start:stop], below, upto, last - first)
 
-    @classmethod
-    def nothing(cls, scale: Scale) -> Window:
-        """Return a window without records, which stands for private ones where a program is replayed."""
-        return cls(scale, np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
-
     def __repr__(self) -> str:
         return "<Window>"  # its content is private
 

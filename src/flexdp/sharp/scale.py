@@ -98,15 +98,16 @@ class Scale:
         """Return k with 10^k ≤ |value| < 10^(k+1); the value must not be zero."""
         return len(str(abs(units))) - 1 + self.exponent
 
-    def short(self, units: int) -> int:
+    def short(self, units: int, side: int = 0) -> int:
         """Return a public value rounded to 15 significant digits, so that engines compare doubles with it exactly.
 
-        Integers stay as they are.
+        Integers stay as they are. It is rounded upwards on side 1, downwards on side −1, and to the nearest otherwise.
         """
         if self.integral or not units:
             return units
         grain = _POWERS[max(0, len(str(abs(units))) - _DIGITS)]
-        return (2 * units + grain) // (2 * grain) * grain
+        added = (0, grain - 1)[side > 0] if side else grain // 2
+        return (units + added) // grain * grain
 
     def first_double(self, cut: int) -> float:
         """Return the smallest double that stands for at least ``cut`` units; of numbers only.

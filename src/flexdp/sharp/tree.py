@@ -18,10 +18,10 @@ from itertools import chain
 
 from flexdp.mechanisms.program import Draw, Program
 from flexdp.noise.exponential import Decay
+from flexdp.sharp.cut import Cut
 from flexdp.sharp.goal import Goal
 from flexdp.sharp.ladder import Ladder, outermost
 from flexdp.sharp.prior import Prior, around, between, universal
-from flexdp.sharp.quantile import ExponentialQuantile
 from flexdp.sharp.ranks import EVERYTHING, Near, Reply, Request, Span
 from flexdp.sharp.rungs import single_rungs
 from flexdp.sharp.scale import Scale
@@ -113,7 +113,11 @@ def grow(
     nodes, likely = [root], _likely(levels, epsilon, target, rules, root)
     for level in range(levels + 1):
         plans = [_plan(node, level == levels, epsilon, target, scale, rules, root) for node in nodes]
-        windows = tuple(plan.near for plan in plans if isinstance(plan, ExponentialQuantile))
+        windows = tuple(
+            Near(goal=plan.goal, reach=plan.reach, span=node)
+            for node, plan in zip(nodes, plans, strict=True)
+            if isinstance(plan, Cut)
+        )
         cuts = [plan.cuts if isinstance(plan, Ladder) else () for plan in plans]
         if not windows and not any(cuts):
             break
@@ -124,7 +128,7 @@ def grow(
         grown: list[Span] = []
         for place, (node, plan) in enumerate(zip(nodes, plans, strict=True)):
             cut = None
-            if isinstance(plan, ExponentialQuantile):
+            if isinstance(plan, Cut):
                 cut = yield Draw(plan, next(found), "split", stage=("tree", level), part=place)
                 if cut is not None and cut == node.low:
                     cut += 1  # the value itself becomes a point
@@ -149,7 +153,7 @@ def _likely(levels: int, epsilon: Fraction, target: int, rules: TreeRules, root:
 
 def _plan(
     node: Span, last: bool, epsilon: Fraction, target: int, scale: Scale, rules: TreeRules, root: Span
-) -> ExponentialQuantile | Ladder | None:
+) -> Cut | Ladder | None:
     """Return the mechanism that splits a node; None for a point."""
     if node.low is not None and node.high is not None and node.high - node.low <= 1:
         return None
@@ -159,8 +163,15 @@ def _plan(
         assert end is not None
         rungs = rules.rungs(scale, end, side, root)
         return Ladder(rungs=rungs, side=side, target=target, epsilon=epsilon, depth=rules.depth)
-    return ExponentialQuantile(
-        goal=_HALF, epsilon=epsilon, prior=rules.prior(scale, node), span=node, depth=rules.depth
+    last_value = None if node.high is None else node.high - 1
+    return Cut(
+        goal=_HALF,
+        epsilon=epsilon,
+        prior=rules.prior(scale, node),
+        low=node.low,
+        high=last_value,
+        shares=1,
+        depth=rules.depth,
     )
 
 
