@@ -147,7 +147,7 @@ def test_the_counterexamples_of_the_errata() -> None:
     assert exact_delta(STLap("0.03", 1), {1: 10, 2: 5}, {1: 10, 2: 4}, 1) == 1  # it returns its input
     after = exact_delta(STLap("0.3", 1) >> ReadOff(Max()), {1: 9, 2: 5}, {1: 9, 2: 4}, HALF)
     assert 0 < after <= exact_delta(STLap("0.3", 1), {1: 9, 2: 5}, {1: 9, 2: 4}, HALF)
-    with pytest.raises(InputError, match="so short a reach"):
+    with pytest.raises(InputError, match="too small for its law"):
         exact_delta(STLap("0.1", "1e-30"), {1: 9}, {1: 8}, 1)
     later = Dropping(1, "0.2") >> STLap("0.3", 1)  # its reach is that of what is left
     mixed = [
